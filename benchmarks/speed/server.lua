@@ -1,6 +1,15 @@
--- Posts the bodies in a file one after the other, counts statuses, and pauses between requests if it is told to.
+-- Posts the bodies in a file one after the other and counts statuses. If it is told to, it pauses between requests, or
+-- sends so many per second whenever they are answered, as long as a connection is free.
+local ffi = require("ffi")
+ffi.cdef [[
+typedef struct { long seconds; long microseconds; } moment;
+int gettimeofday(moment *, void *);
+]]
 local bodies, statuses, place = {}, {}, 0
 local pause = tonumber(os.getenv("WRK_PAUSE_MS") or "0")
+local rate = tonumber(os.getenv("WRK_RATE") or "0")
+local moment, due = ffi.new("moment"), nil
+local MOST_BEHIND = 1000 -- milliseconds that are made up for
 
 function init(args)
    for line in io.lines(os.getenv("WRK_BODIES")) do
@@ -16,7 +25,17 @@ function request()
    return bodies[place]
 end
 
+local function milliseconds()
+   ffi.C.gettimeofday(moment, nil)
+   return tonumber(moment.seconds) * 1000 + tonumber(moment.microseconds) / 1000
+end
+
 function delay()
+   if rate > 0 then
+      local now = milliseconds()
+      due = math.max((due or now) + 1000 / rate, now - MOST_BEHIND)
+      return math.max(0, math.floor(due - now))
+   end
    return pause == 0 and 0 or math.floor(pause * (0.5 + math.random()))
 end
 

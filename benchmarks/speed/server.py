@@ -1,12 +1,13 @@
 """Throughput and latency of ``cladist serve``, beside the same model behind FastAPI without batches, and an overload.
 
-    python benchmarks/speed/server.py [--seconds 4] [--rounds 5] [--overload 60]
+    python benchmarks/speed/server.py [--seconds 4] [--rounds 5] [--overload 60] [--factor 2]
 
 wrk sends single descriptions of diagnoses on the same machine, so that client and server share its cores. Both servers
 run at the same time, and wrk asks them in turn: other work on the machine changes from second to second. The ratio is
 the median of those of the rounds. Half load is half of the requests per second that a server answered in the median.
-In the overload, connections that never wait ask for more than can be answered, with room for few rows in the queue;
-every answer must be 200 or 429, and memory must not grow.
+In the two overloads there is room for few rows in the queue. In the first, requests come at a fixed rate, `--factor`
+times what the server answered in the median; in the second, 512 connections never wait. Every answer must be 200 or
+429, and memory must be flat (see ``server_memory.py``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +32,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import cladist
 from benchmarks.harness import print_rows, write_results
+from benchmarks.speed.server_memory import MemoryWatch, summary
 from cladist import TextClassifier
 from cladist.datasets import load_icd10cm
 
@@ -40,13 +41,15 @@ OURS, BARE = "cladist serve", "FastAPI without batches"
 CONNECTIONS = 64
 N_BODIES = 2000
 SMALL_QUEUE = 32  # rows that may wait in the overload
+MANY_CONNECTIONS = 8 * CONNECTIONS
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--overload", type=int, default=60)
+    parser.add_argument("--overload", type=int, default=60, help="seconds of each overload")
+    parser.add_argument("--factor", type=float, default=2.0, help="what the first overload asks for, in capacities")
     parser.add_argument("--model", type=Path, help="a saved model of the categories of ICD-10-CM; trained without")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -59,12 +62,16 @@ def main() -> None:
         write_bodies(bodies[OURS], data.texts_test, {"paths": False})
         write_bodies(bodies[BARE], data.texts_test, {})
         rows = compare(model, bodies, arguments.seconds, arguments.rounds)
-        overload = overloaded(model, bodies[OURS], arguments.overload)
+        capacity = rows[0]["requests_per_second"]
+        overloads = [
+            overloaded(model, bodies[OURS], arguments.overload, capacity, rate)
+            for rate in (arguments.factor * capacity, 0.0)
+        ]
         class_name = type(cladist.load(model)[-1]).__name__
     print_rows(rows)
-    print(json.dumps(overload, indent=2))
+    print(json.dumps(overloads, indent=2))
     facts = {"connections": CONNECTIONS, "rounds": arguments.rounds, "data": "ICD-10-CM, categories"}
-    write_results("server", rows, overload=overload, model=class_name, **facts)
+    write_results("server", rows, overloads=overloads, model=class_name, **facts)
 
 
 def compare(model: Path, bodies: dict[str, Path], seconds: int, rounds: int) -> list[dict[str, Any]]:
@@ -114,36 +121,30 @@ def write_bodies(path: Path, texts: Any, options: dict[str, Any]) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
-def overloaded(model: Path, bodies: Path, seconds: int) -> dict[str, Any]:
-    """Return statuses and memory of a server that is asked for more than it can answer."""
+def overloaded(model: Path, bodies: Path, seconds: int, capacity: float, rate: float) -> dict[str, Any]:
+    """Return statuses and memory of a server that gets `rate` requests per second; 0: as many as can be sent."""
+    # At a low rate fewer connections: the server closes those that are idle for seconds.
+    connections = max(CONNECTIONS, min(MANY_CONNECTIONS, int(rate))) if rate else MANY_CONNECTIONS
     with running(OURS, model, "--queue", str(SMALL_QUEUE)) as (address, process):
         wrk(address, bodies, 5, connections=4)
-        samples: list[float] = []
-        stop = threading.Event()
-
-        def watch() -> None:
-            while not stop.wait(1.0):
-                samples.append(memory(process))
-
-        watcher = threading.Thread(target=watch)
-        watcher.start()
-        result = wrk(address, bodies, seconds, connections=8 * CONNECTIONS)
-        stop.set()
-        watcher.join()
+        with MemoryWatch(process.pid) as watch:
+            result = wrk(address, bodies, seconds, connections=connections, rate=rate)
+        lives = process.poll() is None
         ready = httpx.get(f"{address}/readyz").status_code
-        third = max(1, len(samples) // 3)
     answered = result["statuses"].get("200", 0)
     return {
         "seconds": seconds,
-        "connections": 8 * CONNECTIONS,
+        "connections": connections,
         "queue_rows": SMALL_QUEUE,
-        "statuses": result["statuses"],
+        "wanted_per_second": round(rate, 1) or None,
+        "asked_per_second": result["requests_per_second"],
+        "asked_per_capacity": round(result["requests_per_second"] / capacity, 2),
         "asked_per_answered": round(result["requests"] / max(1, answered), 2),
+        "statuses": result["statuses"],
         "connection_errors": result["connection_errors"],
         "timeouts": result["timeouts"],
-        "memory_mib_first_third": round(max(samples[:third]), 1),
-        "memory_mib_last_third": round(max(samples[-third:]), 1),
-        "ready_afterwards": ready == 200,
+        "memory": summary(watch.samples),
+        "lives_and_is_ready_afterwards": lives and ready == 200,
     }
 
 
@@ -176,12 +177,18 @@ def running(name: str, model: Path, *options: str) -> Iterator[tuple[str, Any]]:
 
 
 def wrk(
-    address: str, bodies: Path, seconds: int, *, connections: int = CONNECTIONS, pause_ms: float = 0.0
+    address: str,
+    bodies: Path,
+    seconds: int,
+    *,
+    connections: int = CONNECTIONS,
+    pause_ms: float = 0.0,
+    rate: float = 0.0,
 ) -> dict[str, Any]:
-    """Send requests for some seconds; return what wrk counted."""
+    """Send requests for some seconds, with pauses or at a rate if one is given; return what wrk counted."""
     command = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--timeout", "30s"]
     command += ["-s", str(HERE / "server.lua"), address]
-    variables = os.environ | {"WRK_BODIES": str(bodies), "WRK_PAUSE_MS": f"{pause_ms:.0f}"}
+    variables = os.environ | {"WRK_BODIES": str(bodies), "WRK_PAUSE_MS": f"{pause_ms:.0f}", "WRK_RATE": f"{rate:.1f}"}
     told = subprocess.run(command, env=variables, check=True, capture_output=True, text=True).stdout
     lines = {line.split()[0]: line.split()[1:] for line in told.splitlines() if line.startswith(("result", "statuses"))}
     requests, microseconds, p50, p95, p99, connect, transfer, timeouts = map(float, lines["result"])

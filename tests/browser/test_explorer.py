@@ -226,6 +226,8 @@ def offline(calibrated, tmp_path_factory):
 def test_one_file(visit, offline):
     page = visit(offline)
     assert page.locator(".samples li").count() == 10
+    assert "cannot classify new texts" in page.locator(".try").inner_text()
+    assert "cladist serve MODEL" in page.locator(".try code").inner_text()
     page.fill("#sample-filter", "onerror")
     page.locator(".samples li").first.click()
     assert "Right: " in page.locator(".truth").inner_text()

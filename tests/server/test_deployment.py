@@ -3,6 +3,8 @@
 import configparser
 import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,31 @@ def test_the_unit_and_the_image_start_the_server() -> None:
     words = json.loads(entry)
     assert words[:2] == ["cladist", "serve"]
     assert {word for word in words if word.startswith("--")} <= options_of("serve")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd checks its own units")
+def test_systemd_understands_the_unit(tmp_path: Path) -> None:
+    blocks = dict(BLOCK.findall((DOCS / "guides/deployment.md").read_text(encoding="utf-8")))
+    unit, program = tmp_path / "etc/systemd/system/cladist.service", tmp_path / "srv/cladist/venv/bin/cladist"
+    for folder in (unit.parent, program.parent):
+        folder.mkdir(parents=True)
+    unit.write_text(blocks["ini"])
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    for name in ("sysinit", "basic", "shutdown", "network", "multi-user"):
+        (unit.parent / f"{name}.target").write_text("[Unit]\n")
+    (version,) = re.findall(r"^systemd (\d+)", run("--version"), re.M)
+    if int(version) < 252:
+        pytest.skip("an older systemd-analyze reads the units of this machine only")
+    assert run("verify", f"--root={tmp_path}", "cladist.service") == ""
+    unit.write_text(blocks["ini"].replace("StateDirectory=", "StateFolder="))
+    assert "StateFolder" in run("verify", f"--root={tmp_path}", "cladist.service")  # so it has been read
+
+
+def run(*arguments: str) -> str:
+    """Return what systemd-analyze writes."""
+    done = subprocess.run(["systemd-analyze", *arguments], capture_output=True, text=True)
+    return done.stdout + done.stderr
 
 
 def test_each_option_is_described() -> None:

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -146,6 +147,13 @@ def test_the_token_is_found_where_it_is_kept(tmp_path: Path, monkeypatch: pytest
     file = tmp_path / "token"
     file.write_text("0123456789abcdef\n")
     with pytest.warns(UserWarning, match="chmod 600"):
+        assert read_token(file) == "0123456789abcdef"
+    file.chmod(0o440)  # as stat shows a credential of systemd
+    with pytest.warns(UserWarning, match="chmod 600"):
+        read_token(file)
+    with monkeypatch.context() as context, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        context.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
         assert read_token(file) == "0123456789abcdef"
     file.chmod(0o600)
     monkeypatch.setenv("CLADIST_TOKEN_FILE", str(file))

@@ -144,7 +144,9 @@ def read_token(file: Path | None) -> str | None:
         file = Path(named)
     if file is not None:
         token, where = file.read_text(encoding="utf-8"), str(file)
-        if os.name == "posix" and file.stat().st_mode & (S_IRWXG | S_IRWXO):
+        # systemd lets a service read its credentials by an access list, whose mask stat shows as bits of the group.
+        others = S_IRWXO if str(file.parent) == os.environ.get("CREDENTIALS_DIRECTORY") else S_IRWXG | S_IRWXO
+        if os.name == "posix" and file.stat().st_mode & others:
             warnings.warn(f"{file} can be read by others; chmod 600 keeps the token in it secret.", stacklevel=2)
     if token is None:
         return None

@@ -331,6 +331,7 @@ def count_words(texts: Sequence[str], dtype: npt.DTypeLike) -> tuple[sparse.csr_
     for text in texts:
         columns.extend([number[word] for word in find(text.lower())])
         ends.append(len(columns))
+    number.default_factory = None  # it refers to `number`, which would stay, with all words, until garbage is collected
     words = list(number) or [""]  # hashing refuses to transform nothing
     content = (np.ones(len(columns), dtype), np.array(columns, np.int32), np.array(ends))
     return sparse.csr_matrix(content, shape=(len(texts), len(words))), words

@@ -218,4 +218,8 @@ def last_step(model: Any) -> Any:
 
 def transformed(model: Any, X: Any) -> Any:
     """Return rows as the last step of a Pipeline takes them."""
-    return model[:-1].transform(X) if isinstance(model, Pipeline) and len(model) > 1 else X
+    # Pipeline.transform makes a class at each call, which stays until garbage is collected: a server calls it often.
+    for _, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
+        if hasattr(step, "transform"):  # "passthrough" and None have not, nor samplers of imbalanced-learn
+            X = step.transform(X)
+    return X

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import multiprocessing
 import os
@@ -25,6 +26,7 @@ from cladist.server.settings import Settings
 LOGGER = logging.getLogger("cladist.server")
 BACKLOG = 1024
 FASTEST_START = 1.0  # seconds between two starts of the same process, so that one that fails at once does not spin
+NEW_OBJECTS = 2000  # after which a process looks for garbage among them
 GRACE = 5.0  # seconds after the time limit of requests until a process that is to stop is ended
 
 
@@ -69,6 +71,7 @@ def run(plan: Plan, listener: socket.socket, *, workers: int = 1) -> None:
 def answer(plan: Plan, listener: socket.socket, share: Share) -> None:
     """Answer requests in this process."""
     app = create_app(plan.models, plan.settings, data=plan.data, share=share, findings=plan.findings)
+    collect_often()
     config = uvicorn.Config(
         app,
         log_level="warning",
@@ -82,6 +85,18 @@ def answer(plan: Plan, listener: socket.socket, share: Share) -> None:
         h11_max_incomplete_event_size=1 << 16,
     )
     uvicorn.Server(config).run(sockets=[listener])
+
+
+def collect_often() -> None:
+    """Look for garbage often from now on, but not among what has been loaded.
+
+    The command line looks for it after 100,000 new objects, as commands end soon. Steps of a model may leave objects
+    that refer to each other, each with much memory behind it. What has been loaded stays: a search through it would
+    make requests wait.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(NEW_OBJECTS, 10, 10)
 
 
 class Workers:

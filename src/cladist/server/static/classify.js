@@ -31,7 +31,8 @@ export class Classify {
   // Without a server, rows that were classified when the file was written.
   sampleForm() {
     const samples = this.app.source.samples(this.app.model);
-    if (!samples.length) return h("p", { class: "soft" }, "This file has no rows; cladist explore MODEL DATA --html FILE adds some of DATA.");
+    const serve = h("p", { class: "soft" }, `This file cannot classify new ${this.app.about.takes === "texts" ? "texts" : "rows"}: the model is not in it. `, h("code", {}, "cladist serve MODEL"), " shows the same page with the model.");
+    if (!samples.length) return h("div", { class: "try" }, serve, h("p", { class: "soft" }, "Nor has it rows that were classified; ", h("code", {}, "cladist explore MODEL DATA --html FILE"), " adds some of DATA."));
     const list = h("ul", { class: "samples", role: "listbox", "aria-label": "Rows", tabindex: "0" });
     const filter = h("input", { type: "search", id: "sample-filter", placeholder: "Filter the rows", "aria-label": "Filter the rows" });
     const show = () => {
@@ -55,7 +56,7 @@ export class Classify {
     });
     filter.addEventListener("input", show);
     show();
-    return h("div", { class: "try" }, h("label", { for: "sample-filter" }, "Rows of the data"), filter, list);
+    return h("div", { class: "try" }, h("label", { for: "sample-filter" }, "Rows of the data, classified when the file was written"), filter, list, serve);
   }
 
   async classify() {
