@@ -41,8 +41,8 @@ EMBED_HELP = (
 )
 DOWNLOAD_HELP = "Fetch the model of --embed if it is not on this machine."
 LABEL_TEXT_HELP = (
-    "Learn from the titles, descriptions and synonyms of the taxonomy's leaves, too: rows, as one more training row each; "
-    "prior, as what their weights are pulled to."
+    "Learn from the titles, descriptions and synonyms of the taxonomy's leaves, too: rows, as one more training row "
+    "each; prior, as what their weights are pulled to."
 )
 LABEL_TEXTS = {"prior": ("hr-svm", "hr-lr"), "rows": ("hr-svm", "hr-lr", "top-down")}  # and the methods that have them
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
@@ -522,7 +522,9 @@ def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:
     if getattr(model, "label_text", None) is not None:
         whole = clone(model).set_params(method=learner)
     result = (
-        calibrate_pipeline(steps, learner, *rows, whole) if steps else CalibratedClassifier(learner, random_state=0).fit(*rows)
+        calibrate_pipeline(steps, learner, *rows, whole)
+        if steps
+        else CalibratedClassifier(learner, random_state=0).fit(*rows)
     )
     return result, hold_out(result, _safe_indexing(data.X, own), _safe_indexing(data.y, own))
 
