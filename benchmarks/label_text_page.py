@@ -20,6 +20,12 @@ TITLES = {
     "onet_titles": "O*NET titles",
     "news20": "20 Newsgroups",
 }
+COMPARED = ("naics2017", "clinc150", "news20", "icd10cm")
+ANSWERS = {
+    "most probable leaf": "most probable leaf",
+    "leaf of least distance": "leaf of least expected distance",
+    "node of least distance": "may stop",
+}
 USES = {None: "none", "rows": "rows", "prior": "prior"}
 
 
@@ -88,16 +94,53 @@ def features() -> str:
     return table(["data", "learner", "words", "embedding", "both", "both less the better one"], lines, 2)
 
 
+def beside_results() -> str:
+    """Return figures of words and an embedding, and of a blend, beside the best method of the comparison."""
+    here = [
+        (row["data"], f"{row['learner']}, words and embedding", row)
+        for row in rows_of("embeddings")
+        if row["features"] == "both" and row["data"] in COMPARED
+    ]
+    here += [
+        (of["set"], f"blend, {ANSWERS[row['answer']]}", row)
+        for of in rows_of("decisions-stopping")
+        for row in of["answers"]
+        if row["model"] == "blend"
+    ]
+    lines = []
+    for data, answer, row in sorted(here, key=lambda one: COMPARED.index(one[0])):
+        best, method = best_method(data)
+        figures = f"{percent(row['accuracy'])} % / {row['tree_induced_error']:.2f}"
+        lines.append([TITLES[data], f"{method}, {best:.1f} %", answer, figures])
+    return table(["data", "best of the results", "here", "accuracy / tree-induced error"], lines, 3)
+
+
+def best_method(data: str) -> tuple[float, str]:
+    """Return the highest accuracy of the comparison of methods on a data set, in percent, and the method."""
+    files = (RESULTS / "cells" / "comparison").glob(f"{data}--*.json")
+    cells = [json.loads(path.read_text()) for path in files]
+    return max((cell["measured"]["micro"], cell["method"]) for cell in cells if cell.get("measured"))
+
+
 def section() -> str:
     """Return the section."""
     alone = percent(rows_of("label-text-reach")[0]["rows_of_only_children"])
     return f"""
-All on a machine with 2 cores; the embedding is wordllama's. A random quarter of NAICS 2017 and of O*NET titles is held out to
-test on, the other sets have test rows of their own. C and the share of the embedding are chosen on training rows
+All on a machine with 2 cores; the embedding is wordllama's. A random quarter of NAICS 2017 and of O*NET titles is held
+out to test on, the other sets have test rows of their own. C and the share of the embedding are chosen on training rows
 (`python -m benchmarks.embeddings`): accuracy and [tree-induced error](losses-and-metrics.md), and by how many points of
 accuracy both are better than the better one alone, with its standard error.
 
 {features()}
+
+Beside the most accurate method of [Results](results.md), where features are words and word pairs, on the same training
+and test rows. All choices here are made on training rows, too: C and shares as above; for ICD-10-CM, where no embedding
+is used, C, the calibration and the shares of a blend of `TopDown` and `RecursiveSVM` (`python -m benchmarks.decisions
+stopping`). One choice is older: that word pairs and words of one letter are features was made with test rows of
+ICD-10-CM in view, see {{py:obj}}`cladist.datasets.load_icd10cm`. "May stop" is the node of least expected distance,
+which need not be a leaf; all other answers are leaves.
+
+{beside_results()}
 
 Few rows (`python -m benchmarks.label_text curves`): accuracy in percent of `RecursiveSVM` with the squared hinge, by
 the number of training rows per leaf. The text of a leaf is its title, in CLINC150 its name; weights are 1.
@@ -111,11 +154,11 @@ training rows.
 
 {zero()}
 
-Of the test rows of these leaves in NAICS 2017, {alone} % belong to leaves that are the only child of their parent: where
-such a leaf loses its rows its parent loses all of its own, and the right parent is the right leaf. What could be right
-at most about these rows (`python -m benchmarks.label_text reach`), by a model that was trained on them, by one that is
-told which rows belong to leaves without rows, and by one whose scores of these leaves are raised until the rows of
-others lose some points of accuracy, as seen on the test rows:
+Of the test rows of these leaves in NAICS 2017, {alone} % belong to leaves that are the only child of their parent:
+where such a leaf loses its rows its parent loses all of its own, and the right parent is the right leaf. What could be
+right at most about these rows (`python -m benchmarks.label_text reach`), by a model that was trained on them, by one
+that is told which rows belong to leaves without rows, and by one whose scores of these leaves are raised until the rows
+of others lose some points of accuracy, as seen on the test rows:
 
 {reach()}
 """

@@ -3,9 +3,9 @@
 Rows are generated: each node of a three-level tree has a vector near its parent's, rows are leaves' vectors with noise,
 in features of falling size with a common mean, scaled to length 1. Peers train on the same rows in float32. Mixed rows
 have 20,000 sparse columns beside the dense ones; "times the sum" is their CPU time divided by that of both alone.
-With ``--full`` also 100,000 rows × 256 with 10,000 leaves, RecursiveSVM with two threads, which takes long. ``--only NAME`` runs one part, "peers",
-"mixed", "eighth" (of the full rows × leaves) or "full", ``--method NAME`` one method; other rows of the results
-stay as they are.
+With ``--full`` also 100,000 rows × 256 with 10,000 leaves, RecursiveSVM with two threads, which takes long. ``--only
+NAME`` runs one part, "peers", "mixed", "eighth" (of the full rows × leaves) or "full", ``--method NAME`` one method;
+other rows of the results stay as they are.
 """
 
 from __future__ import annotations
