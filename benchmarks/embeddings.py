@@ -2,9 +2,10 @@
 
 `python -m benchmarks.embeddings` trains on words and characters (the defaults of `TextFeatures`), on the static
 embedding inside the package wordllama, and on both side by side, and predicts the test rows. C and the share of the
-embedding are chosen on training rows: C by a fifth held out of at most 20,000 of them, on which `held_out` is the accuracy. naics2017 and onet_titles have
-no split of their own: a random quarter is held out to test on. Seconds are CPU seconds of one process. The last row of
-each data set and learner compares both with the better of the two, with the standard error of the difference.
+embedding are chosen on training rows: C by a fifth held out of at most 20,000 of them, on which `held_out` is the
+accuracy. naics2017 and onet_titles have no split of their own: a random quarter is held out to test on. Seconds are CPU
+seconds of one process. The last row of each data set and learner compares both with the better of the two, with the
+standard error of the difference.
 """
 
 from __future__ import annotations
