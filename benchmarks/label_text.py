@@ -7,6 +7,10 @@ words, on an embedding and on both. Their weights are 1 there: with one row per 
 of these leaves, and those of the others. Weights are chosen on the training rows. Beside it stand the nearest leaf by
 the embedding of its text, and by words.
 
+`python -m benchmarks.label_text reach` asks how much could be right about these rows at most: by a model that has been
+trained on them, by one that is told which test rows belong to leaves without rows, and by one whose scores of these
+leaves are raised until the rows of others lose some points, which is read off the test rows and is no choice.
+
 The texts of leaves are their titles; those of clinc150 are the names of intents. Both studies write to
 benchmarks/results; seconds are CPU seconds of one process.
 """
@@ -35,6 +39,7 @@ COUNTS = (1, 2, 5, 10, 20, 50)
 MOST_TEST = 5_000  # rows of a learning curve
 MOST_EMBEDDED = 20_000  # rows that the embedding alone is trained on: dense rows take long
 STRIPPED = 0.2
+LOST_POINTS = (0, 5, 10, 20)  # of accuracy on rows of other leaves
 SHARE = 0.2  # of the embedding; TextFeatures' own where there are no labels
 
 
@@ -107,11 +112,16 @@ def recursive(taxonomy: Taxonomy, **options: Any) -> RecursiveSVM:
 # ---------------------------------------------------------------- no rows
 
 
+def strip(study: Study) -> tuple[Any, Any]:
+    """Return a fifth of the leaves, and the training rows of the others."""
+    stripped = np.random.default_rng(0).choice(study.leaves, int(STRIPPED * len(study.leaves)), replace=False)
+    return stripped, np.flatnonzero(~np.isin(study.y, stripped))
+
+
 def zero(name: str, features: list[str], methods: list[str] | None = None) -> list[dict[str, Any]]:
     """Return how often rows of leaves without training rows get the right leaf, and the right parent."""
-    study, random = Study(name), np.random.default_rng(0)
-    stripped = random.choice(study.leaves, int(STRIPPED * len(study.leaves)), replace=False)
-    rows = np.flatnonzero(~np.isin(study.y, stripped))
+    study = Study(name)
+    stripped, rows = strip(study)
     table = []
     for kind in features:
         X, X_nodes, X_test = study.features(kind, rows)
@@ -143,6 +153,48 @@ def zero(name: str, features: list[str], methods: list[str] | None = None) -> li
     return table
 
 
+# ---------------------------------------------------------------- the most that could be reached
+
+
+def reach(name: str) -> list[dict[str, Any]]:
+    """Return how often rows of leaves without training rows could be right, on words."""
+    study = Study(name)
+    stripped, rows = strip(study)
+    X, _, X_test = study.features("words", np.arange(len(study.y)))
+    trained = recursive(study.taxonomy).fit(X, study.y).predict(X_test).astype(str)
+    table = [judged(study, stripped, trained, method="trained on their rows")]
+    X, X_nodes, X_test = study.features("words", rows)
+    model = recursive(study.taxonomy, label_text="rows", empty_leaf="text", label_features=X_nodes)
+    model.fit(X, study.y[rows])
+    scores, classes = np.asarray(model.decision_function(X_test)), np.asarray(model.classes_).astype(str)
+    is_empty, of_empty = np.isin(classes, stripped), np.isin(study.y_test, stripped)
+    told = np.where(is_empty[None, :] == of_empty[:, None], scores, -np.inf)
+    table.append(judged(study, stripped, classes[told.argmax(axis=1)], method="told which rows they are"))
+    for points in LOST_POINTS:
+        table.append(raised(study, stripped, scores, classes, points / 100))
+    alone = np.array([not study.taxonomy.siblings(label) for label in study.y_test[of_empty].tolist()])
+    table = [row | {"rows_of_only_children": float(alone.mean())} for row in table]
+    print_rows(table)
+    return table
+
+
+def raised(study: Study, stripped: Any, scores: Any, classes: Any, lost: float) -> dict[str, Any]:
+    """Return what is right if scores of leaves without rows are raised until other rows lose a share, by bisection."""
+    others, is_empty = ~np.isin(study.y_test, stripped), np.isin(classes, stripped)
+
+    def predict(by: float) -> Any:
+        return classes[(scores + by * is_empty).argmax(axis=1)]
+
+    def right(by: float) -> float:
+        return float(np.mean((predict(by) == study.y_test)[others]))
+
+    low, high, least = 0.0, 10.0, right(0.0) - lost
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if right(middle) >= least else (low, middle)
+    return judged(study, stripped, predict(low), method=f"raised, others lose {100 * lost:g} points")
+
+
 def judged(study: Study, stripped: Any, predicted: Any, **facts: Any) -> dict[str, Any]:
     """Return the shares of rows that are right, of leaves without rows and of the others."""
     is_stripped = np.isin(study.y_test, stripped)
@@ -162,7 +214,7 @@ def judged(study: Study, stripped: Any, predicted: Any, **facts: Any) -> dict[st
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", choices=["curves", "zero"])
+    parser.add_argument("study", choices=["curves", "zero", "reach"])
     parser.add_argument("--sets", nargs="+", default=None, choices=DATA)
     parser.add_argument(
         "--counts", nargs="+", type=int, default=list(COUNTS), help="rows per leaf, of the study curves"
@@ -171,14 +223,14 @@ def main() -> None:
     parser.add_argument("--features", nargs="+", default=list(FEATURES), choices=FEATURES)
     given = parser.parse_args()
     sets = given.sets or [name for name in DATA if given.study == "curves" or name != "clinc150"]
+    sets = ["naics2017"] if given.study == "reach" else sets
     results = f"label-text-{given.study}"
     warnings.filterwarnings("ignore", category=UserWarning)
     for name in sets:  # written after each, beside the rows of the other sets
-        rows = (
-            curves(name, given.features, given.counts)
-            if given.study == "curves"
-            else zero(name, given.features, given.methods)
-        )
+        if given.study == "curves":
+            rows = curves(name, given.features, given.counts)
+        else:
+            rows = reach(name) if given.study == "reach" else zero(name, given.features, given.methods)
         path = RESULTS / f"{results}.json"
         before = json.loads(path.read_text())["rows"] if path.is_file() else []
         keys = [{key: row.get(key) for key in KEYS} for row in rows]

@@ -410,3 +410,20 @@ def test_no_leaves_at_all(root):
     solution = solve_recursive(problem.problem, tree, root=root)
     assert solution.converged
     assert solution.weights.matrix().shape == (0, 3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])  # the dual of the others has no rows that rest
+def test_with_many_rows_the_optimum_is_the_same(monkeypatch, loss):
+    """Then primal points are found by one sweep, and their lengths from the rows that do not rest."""
+    monkeypatch.setattr(recursive, "MANY_ROWS", 0)
+    monkeypatch.setattr(recursive, "CLOSE", 0.0)
+    tree, lengths, asked = TREES["nine nodes"], joint_solver.kernels.best_lengths, []
+
+    def count_rows(problem, surrogate, listed, *arrays):
+        asked.append(len(listed))
+        lengths(problem, surrogate, listed, *arrays)
+
+    monkeypatch.setattr(joint_solver.kernels, "best_lengths", count_rows)
+    problem = tree_case(6, tree, loss, n_rows=150, n_features=20)
+    at_the_optimum(problem, tree, "zero", solve_recursive(problem.problem, tree, Settings(1e-5, 400)))
+    assert asked[0] < len(problem.X)

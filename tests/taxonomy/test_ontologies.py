@@ -91,3 +91,20 @@ def test_what_is_refused(tmp_path, name, text, said):
     path.write_text(text)
     with pytest.raises(TaxonomyError, match=said):
         Taxonomy.read(path)
+
+
+def test_definitions_and_exact_synonyms_of_obo_are_texts_of_nodes(tmp_path):
+    """Quotes, braces, exclamation marks and escapes belong to a text; what has no quotes is left out."""
+    path = tmp_path / "go.obo"
+    path.write_text(
+        "format-version: 1.2\n\n[Term]\nid: GO:1\nname: process\n"
+        'def: "Grows {quickly} ! on \\"agar\\"\\, at C\\:37." [PMID:1, "a source"] {x="y"} ! remark\n'
+        'synonym: "the process" EXACT []\nsynonym: "method" RELATED [A:1]\nsynonym: "the process" EXACT [A:1]\n'
+        "\n[Term]\nid: GO:2\nname: growth\nis_a: GO:1\ndef: no quotes\nsynonym: EXACT []\n"
+        '\n[Term]\nid: GO:3\nname: other\nis_a: GO:1\ndef: "never ends\n'
+    )
+    tree = Taxonomy.read(path)
+    assert dict(tree.descriptions) == {"GO:1": 'Grows {quickly} ! on "agar", at C:37.'}
+    assert dict(tree.synonyms) == {"GO:1": ("the process",)}
+    assert tree.titles["GO:2"] == "growth"
+    assert tree.words_of("GO:1").startswith("process")

@@ -40,13 +40,20 @@ EMBED_HELP = (
     "the model of a package, as in model2vec:NAME."
 )
 DOWNLOAD_HELP = "Fetch the model of --embed if it is not on this machine."
+LABEL_TEXT_HELP = (
+    "Learn from the titles, descriptions and synonyms of the taxonomy's leaves, too: rows, as one more training row "
+    "each; prior, as what their weights are pulled to."
+)
+LABEL_TEXTS = {"prior": ("hr-svm", "hr-lr"), "rows": ("hr-svm", "hr-lr", "top-down")}  # and the methods that have them
 CHARACTERS_HELP = "Whether the character n-grams of words are features too."
 OBJECTS = (
     "taxonomy",
     "estimator",
     "executor",
     "checkpoint",
-)  # parameters without a textual form; the first is an option
+    "label_text",
+    "label_features",
+)  # parameters without a textual form, and those that are options
 BARE_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")  # a text that needs no quotes, unlike in TOML
 # Options in a config file: their types, and descriptions of these in messages.
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
@@ -63,6 +70,7 @@ TYPES: dict[str, tuple[tuple[type, ...], str]] = {
             "checkpoint",
             "executor",
             "embed",
+            "label_text",
         ),
         ((str,), "a text"),
     ),
@@ -89,6 +97,7 @@ def command(
     ] = None,
     embed: Annotated[str | None, output.option("--embed MODEL", EMBED_HELP, output.DATA)] = None,
     allow_download: Annotated[bool, output.option("--allow-download", DOWNLOAD_HELP, output.DATA)] = False,
+    label_text: Annotated[str | None, output.option("--label-text prior|rows", LABEL_TEXT_HELP, output.DATA)] = None,
     calibrate: Annotated[
         bool | None, output.option("--calibrate/--no-calibrate", CALIBRATE_HELP, show_default="no-calibrate")
     ] = None,
@@ -110,7 +119,7 @@ def command(
         "hashing": hashing, "characters": characters, "calibrate": calibrate, "text": text, "label": label,
         "label_sep": label_sep, "path_sep": path_sep, "format": format and format.value, "zero_based": zero_based,
         "test_size": test_size, "query": query, "checkpoint": checkpoint, "executor": executor,
-        "embed": embed,
+        "embed": embed, "label_text": label_text,
     }  # fmt: skip
     options = merge_options(arguments, config)
     if options["out"] is None:
@@ -133,6 +142,7 @@ def command(
             characters=options["characters"] is not False,
             embed=options["embed"],
             allow_download=allow_download,
+            label_text=options["label_text"],
             calibrate=bool(options["calibrate"]),
             test_size=options["test_size"],
             checkpoint=options["checkpoint"],
@@ -164,6 +174,7 @@ def train(
     characters: bool = True,
     embed: str | None = None,
     allow_download: bool = False,
+    label_text: str | None = None,
     calibrate: bool = False,
     test_size: float | None = None,
     checkpoint: Path | None = None,
@@ -187,6 +198,7 @@ def train(
     with lock_folder(out):  # creates a file there, so that a read-only folder is noticed before hours of training
         source.check_extension()
         source.check_columns()
+        _check_label_text(label_text, method, source, taxonomy)
         tree = None if taxonomy is None else read_tree(taxonomy, source)
         features = new_features(
             text=not source.is_numeric,
@@ -209,11 +221,11 @@ def train(
         if source.kind == "arff":
             features = new_imputer(data.X, notify)
         start = time.perf_counter()
-        kept = _keep(checkpoint, data, parameters, (method, hashing, characters, embed, calibrate))
+        kept = _keep(checkpoint, data, parameters, (method, hashing, characters, embed, calibrate, label_text))
         # Temporary files of rows on disk are beside the model, where there is room, and not where TMPDIR says.
         beside = scratch_in(out.absolute().parent if source.kind == "packed" else None)
         with progress.task("Training" if method == AUTO else f"Training {method}"), advise, beside, kept:
-            model = _fit(learner, features, data, parameters or {})
+            model = _fit(learner, features, data, parameters or {}, label_text)
             model, held_out = _calibrate(model, data) if calibrate else (model, {})
             if vectorizer is not None:
                 model = _behind(vectorizer, model)
@@ -383,6 +395,20 @@ def new_features(
     return text_features(characters=characters, embedding=embedding)
 
 
+def _check_label_text(use: str | None, method: str, source: DataSource, taxonomy: Path | None) -> None:
+    """Raise unless label text can be used with this method, data and taxonomy."""
+    if use is None:
+        return
+    if use not in LABEL_TEXTS:
+        raise ParameterError(f"--label-text must be {' or '.join(LABEL_TEXTS)}; got {use!r}.")
+    if method not in LABEL_TEXTS[use]:
+        raise ParameterError(f"--label-text {use} is for --method {', '.join(LABEL_TEXTS[use])}, not {method}.")
+    if source.is_numeric:
+        raise DatasetError("--label-text is for texts, and this data is numbers; leave it out.")
+    if taxonomy is None:
+        raise ParameterError("--label-text needs --taxonomy FILE, whose nodes have titles or descriptions.")
+
+
 def new_learner(method: str, parameters: dict[str, Any]) -> Any:
     """Return an unfitted learner.
 
@@ -420,7 +446,7 @@ def new_imputer(X: Any, notify: Notify) -> Any:
     return SimpleImputer(keep_empty_features=True)
 
 
-def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any]) -> Any:
+def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any], label_text: str | None = None) -> Any:
     """Return the learner, or without one the best method, fitted, in a pipeline behind features if there are any.
 
     Texts without any word get an error of our own instead of scikit-learn's.
@@ -433,6 +459,10 @@ def _fit(learner: Any, features: Any, data: Any, parameters: dict[str, Any]) -> 
 
             return auto(data.X, data.y, data.taxonomy, features=features, **parameters)
         learner.set_params(taxonomy=data.taxonomy)
+        if label_text is not None:
+            from cladist.learners.text import TextClassifier
+
+            return TextClassifier(learner, features=features, label_text=label_text).fit(data.X, data.y)
         model = learner if features is None else Pipeline([("features", features), ("model", learner)])
         return model.fit(data.X, data.y)
     except ValueError as error:
@@ -488,8 +518,13 @@ def _calibrate(model: Any, data: Any) -> tuple[Any, dict[str, Any]]:
     n_held_out = min(round(HELD_OUT * len(order)), MOST_HELD_OUT)
     own, others = np.sort(order[:n_held_out]), np.sort(order[n_held_out:])
     rows = _safe_indexing(data.X, others), _safe_indexing(data.y, others)
+    whole = None  # what is more than its steps: label text gives the learner features of nodes, too
+    if getattr(model, "label_text", None) is not None:
+        whole = clone(model).set_params(method=learner)
     result = (
-        calibrate_pipeline(steps, learner, *rows) if steps else CalibratedClassifier(learner, random_state=0).fit(*rows)
+        calibrate_pipeline(steps, learner, *rows, whole)
+        if steps
+        else CalibratedClassifier(learner, random_state=0).fit(*rows)
     )
     return result, hold_out(result, _safe_indexing(data.X, own), _safe_indexing(data.y, own))
 

@@ -231,8 +231,9 @@ def _descend(
     """
     W, alpha, listed = space.W, space.alpha, joint.order
     eps, max_sweeps, generator, effort = limits
+    few = max_sweeps < LEAF_SWEEPS and joint.is_listed
     if start is not None:
-        if max_sweeps < LEAF_SWEEPS and joint.is_listed:
+        if few:
             listed, max_sweeps = np.union1d(joint.candidates(b), start.rows), LEAF_SWEEPS
         kernels.clear(joint.states[b].alphas.rows, alpha)
         kernels.put_rows(*start, alpha)
@@ -241,6 +242,8 @@ def _descend(
     first = np.flatnonzero(lanes.mask).astype(np.int32)
     flat.descend(lanes, joint.surrogate, listed, first, W, alpha, eps, max_sweeps, generator, effort)
     alpha[:, lanes.n_lanes :] = 0
+    if few:  # a row that rests beyond the margin hardly matters for the length of w − p, and takes most of the time
+        listed = np.union1d(joint.candidates(b), joint.nonzero_alphas(alpha).rows)
     lengths = np.ones((1, WIDTH))
     kernels.best_lengths(lanes, joint.surrogate, listed, W, space.above, alpha, lengths)
     own = joint.nonzero_alphas(alpha)

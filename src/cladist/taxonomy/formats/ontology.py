@@ -1,7 +1,8 @@
 """Ontologies as taxonomies: terms of OBO files, and classes of OWL files in RDF/XML, such as the Gene Ontology.
 
-A term is below those that it is a kind of (``is_a``, ``rdfs:subClassOf``), which makes a DAG; its name is its title.
-Other relations are left out, and so are obsolete terms.
+A term is below those that it is a kind of (``is_a``, ``rdfs:subClassOf``), which makes a DAG; its name is its title. In
+OBO its definition is its description, and exact synonyms are its synonyms. Other relations are left out, and so are
+obsolete terms.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 from cladist.errors import TaxonomyError, quoted, shorten
@@ -17,28 +19,39 @@ from cladist.taxonomy.formats.reader import iterate_lines, name_line
 from cladist.taxonomy.taxonomy import Taxonomy
 
 _STANZA = re.compile(r"\[(\w+)\]")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(\w*)')  # a text of OBO, and the scope of a synonym
+_ESCAPES = {"n": "\n", "t": "\t", "W": " "}  # any other letter after a backslash is itself
 _RDF, _RDFS = "{http://www.w3.org/1999/02/22-rdf-syntax-ns#}", "{http://www.w3.org/2000/01/rdf-schema#}"
 _OWL = "{http://www.w3.org/2002/07/owl#}"
 _NOTHING = frozenset({"http://www.w3.org/2002/07/owl#Thing"})
 
 
+class _Term(NamedTuple):
+    """A term or class, and the line or number by which messages name it."""
+
+    number: int
+    id: str
+    title: str
+    parents: list[str]
+    description: str = ""
+    synonyms: tuple[str, ...] = ()
+
+
 def ontology_taxonomy(text: str, format: str, *, on_cycle: str = "error") -> Taxonomy:  # noqa: A002
     """Build a taxonomy from the text of an OBO or OWL file."""
-    titles: dict[str, str] = {}
+    terms = list((_obo_terms if format == "obo" else _owl_classes)(text))
     links = Links()
-    n_terms = 0
-    for number, term, title, parents in (_obo_terms if format == "obo" else _owl_classes)(text):
-        n_terms += 1
-        links.node(term)
-        if title:
-            titles[term] = title
-        for parent in parents:
-            links.link(parent, term, number)
-    if not n_terms:
+    for term in terms:
+        links.node(term.id)
+        for parent in term.parents:
+            links.link(parent, term.id, term.number)
+    if not terms:
         kind = "term: a stanza [Term] with an id" if format == "obo" else "class: an owl:Class with rdf:about"
         raise TaxonomyError(f"There is no {kind}.")
     draft: Draft = links.draft(on_cycle, name_line if format == "obo" else _name_class)
-    draft.titles = titles
+    draft.titles = {term.id: term.title for term in terms if term.title}
+    draft.descriptions = {term.id: term.description for term in terms if term.description}
+    draft.synonyms = {term.id: term.synonyms for term in terms if term.synonyms}
     return Taxonomy(draft)
 
 
@@ -55,25 +68,45 @@ def iterate_stanzas(text: str) -> Iterator[tuple[int, dict[str, list[str]]]]:
         if match is None:
             key, colon, value = line.partition(":")
             if stanza == "Term" and colon:
-                fields.setdefault(key.strip(), []).append(value.partition(" !")[0].partition(" {")[0].strip())
+                value = value.strip()
+                if not value.startswith('"'):  # in a text, these characters are its own
+                    value = value.partition(" !")[0].partition(" {")[0].strip()
+                fields.setdefault(key.strip(), []).append(value)
             continue
         if stanza == "Term":
             yield start, fields
         stanza, start, fields = match[1], number, {}
 
 
-def _obo_terms(text: str) -> Iterator[tuple[int, str, str, list[str]]]:
-    """Yield line, id, name and parents of each term that is not obsolete."""
+def _obo_terms(text: str) -> Iterator[_Term]:
+    """Yield each term that is not obsolete."""
     for start, fields in iterate_stanzas(text):
         if fields.get("is_obsolete") == ["true"]:
             continue
         if len(fields.get("id", ())) != 1 or not all([*fields["id"], *fields.get("is_a", ())]):
             raise TaxonomyError(f"line {start}: a term has one id and ids of its parents; here are {shorten(fields)}.")
-        yield start, fields["id"][0], fields.get("name", [""])[0], list(dict.fromkeys(fields.get("is_a", ())))
+        synonyms = [_quoted_text(value) for value in fields.get("synonym", ())]
+        yield _Term(
+            start,
+            fields["id"][0],
+            fields.get("name", [""])[0],
+            list(dict.fromkeys(fields.get("is_a", ()))),
+            _quoted_text(fields.get("def", [""])[0])[0],
+            tuple(dict.fromkeys(synonym for synonym, scope in synonyms if synonym and scope == "EXACT")),
+        )
 
 
-def _owl_classes(text: str) -> Iterator[tuple[int, str, str, list[str]]]:
-    """Yield number, id, label and parents of each class that is not deprecated; an id is the end of its address."""
+def _quoted_text(value: str) -> tuple[str, str]:
+    """Return the text in quotes that a value begins with, and the word behind it; "" where there is none."""
+    match = _QUOTED.match(value)
+    if match is None:
+        return "", ""
+    text = re.sub(r"\\(.)", lambda escaped: _ESCAPES.get(escaped[1], escaped[1]), match[1])
+    return " ".join(text.split()), match[2]
+
+
+def _owl_classes(text: str) -> Iterator[_Term]:
+    """Yield each class that is not deprecated; an id is the end of its address."""
     number, depth = 0, 0
     try:
         for event, element in ElementTree.iterparse(io.BytesIO(text.encode()), events=("start", "end")):
@@ -88,7 +121,7 @@ def _owl_classes(text: str) -> Iterator[tuple[int, str, str, list[str]]]:
                 parents = [_short_id(name) for name in above if name is not None and name not in _NOTHING]
                 if not deprecated and address not in _NOTHING:
                     label = (element.findtext(f"{_RDFS}label") or "").strip()
-                    yield number, _short_id(address), label, list(dict.fromkeys(parents))
+                    yield _Term(number, _short_id(address), label, list(dict.fromkeys(parents)))
             element.clear()
     except (ElementTree.ParseError, ValueError, LookupError) as problem:
         if isinstance(problem, TaxonomyError):
