@@ -87,9 +87,7 @@ def command(
     """
     inputs = (data, crosswalk, old, new, checked)
     output.check_inputs(*inputs)
-    from cladist.cli.migrate_model import is_model
-
-    if is_model(data):
+    if Path(data).is_dir():
         from cladist.cli.migrate_model import run
 
         unused = {"--from": old, "--known": known, "--checked": checked, "--worklist": worklist, "--text": text}

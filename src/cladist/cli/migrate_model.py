@@ -24,14 +24,6 @@ WEIGHTS = {
 }
 
 
-def is_model(data: str) -> bool:
-    """Tell whether the data to migrate is the folder of a model."""
-    from cladist.datasets.packed import is_packed
-    from cladist.storage.folder import MANIFEST
-
-    return (Path(data) / MANIFEST).is_file() and not is_packed(data)
-
-
 def run(
     terminal: output.Terminal,
     model: Path,
