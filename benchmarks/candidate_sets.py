@@ -144,7 +144,12 @@ def write_table(page: Path, rows: list[dict[str, Any]]) -> None:
     for row in summary(rows):
         found = " | ".join(f"{row[name]:.1%}" for name in ("dropped", "candidates", "truth"))
         lines.append(f"| {row['data']} | `{row['method']}` | {row['revisions']} | {found} | {row['gain']:.0%} |")
-    begin, end = (f"<!-- candidate-sets:{mark} -->" for mark in ("begin", "end"))
+    fill_marks(page, NAME.replace("_", "-"), lines)
+
+
+def fill_marks(page: Path, name: str, lines: list[str]) -> None:
+    """Write lines between the marks of a name in a page."""
+    begin, end = (f"<!-- {name}:{mark} -->" for mark in ("begin", "end"))
     before, rest = page.read_text().split(begin)
     page.write_text(f"{before}{begin}\n" + "\n".join(lines) + f"\n{end}" + rest.split(end)[1])
 
