@@ -60,22 +60,26 @@ def measure(data: Any, seed: int, sure: float) -> dict[str, Any]:
 
 
 def summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the shares over the revisions of each data set; the standard error is that between revisions."""
+    """Return the shares over the revisions of each data set.
+
+    The standard error is that between revisions in which rows were decided; `without` counts the others.
+    """
     lines = []
     for data, sure in dict.fromkeys((row["data"], row["sure"]) for row in rows):
         cells = [row for row in rows if (row["data"], row["sure"]) == (data, sure)]
         decided, right, ambiguous = (np.array([cell[k] for cell in cells]) for k in ("decided", "right", "ambiguous"))
-        share = right / np.maximum(1, decided)
+        share = (right / np.maximum(1, decided))[decided > 0]
         lines.append(
             {
                 "data": data,
                 "sure": sure,
                 "revisions": len(cells),
+                "without": int(np.sum(decided == 0)),
                 "ambiguous": int(ambiguous.sum()),
                 "decided": float(decided.sum() / ambiguous.sum()),
                 "right": float(right.sum() / max(1, decided.sum())),
-                "standard_error": float(np.std(share, ddof=1) / np.sqrt(len(cells))) if len(cells) > 1 else None,
-                "least_right": float(share.min()),
+                "standard_error": float(np.std(share, ddof=1) / np.sqrt(len(share))) if len(share) > 1 else None,
+                "least_right": float(share.min(initial=1.0)),
             }
         )
     return lines
@@ -126,6 +130,8 @@ def main() -> None:
                 continue
             rows = sorted([*read_rows(), cells[-1]], key=lambda row: (row["data"], row["sure"], row["revision"]))
             write_results(NAME, rows, quiet=True, means=summary(rows))
+    if not chosen.show:
+        write_results(NAME, read_rows(), quiet=True, means=summary(read_rows()))
     print_rows(summary(cells if chosen.show else read_rows()))
 
 

@@ -32,6 +32,7 @@ EXAMPLE = (
 )
 Unknown = StrEnum("Unknown", "error open")
 SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": ""}
+SURE = 0.95
 COLUMNS = ("new_label", "status", "confidence", "candidates")
 WORK_COLUMNS = ("new_label", "row", "old_label", "candidates", "text", "why")
 SEP = ";"
@@ -61,7 +62,7 @@ def command(
     new_column: Annotated[str | None, output.option("--new-column NAME", COLUMN_HELP.format("new"), WALK)] = None,
     known: Annotated[str | None, output.option("--known COLUMN", KNOWN_HELP, output.DATA)] = None,
     checked: Annotated[Path | None, output.option("--checked FILE", CHECKED_HELP)] = None,
-    sure: Annotated[float, output.option("--sure P", SURE_HELP, min=0.5, max=0.999)] = 0.95,
+    sure: Annotated[float, output.option("--sure P", SURE_HELP, min=0.5, max=0.999)] = SURE,
     unknown: Annotated[Unknown, output.option("--unknown", UNKNOWN_HELP)] = Unknown.error,
     worklist: Annotated[Path | None, output.option("--worklist FILE", WORK_HELP)] = None,
     worklist_size: Annotated[int, output.option("--worklist-size N", "The rows of the worklist.", min=1)] = 200,
@@ -91,7 +92,8 @@ def command(
         from cladist.cli.migrate_model import run
 
         unused = {"--from": old, "--known": known, "--checked": checked, "--worklist": worklist, "--text": text}
-        unused |= {"--label": label, "--path-sep": path_sep, "--format": format, "--query": query}
+        unused |= {"--label": label, "--path-sep": path_sep, "--format": format, "--query": query, "--seed": seed}
+        unused |= {"--sure": sure != SURE, "--unknown": unknown is Unknown.open}
         _check_columns(crosswalk, (old_column, new_column))
         run(terminal, Path(data), out, (crosswalk, new, (old_column, new_column)), report, unused)
         return
