@@ -242,6 +242,16 @@ def test_changed_vocabularies_are_read_or_refused(tmp_path: Path, ending: str, c
         assert str(path) in str(problem)  # noqa: PT017
 
 
+def test_the_fuzzer_begins_with_vocabularies_that_are_read_and_not_cut() -> None:
+    from fuzz.run import LONGEST_INPUT
+    from fuzz.targets import vocabularies
+
+    for target in vocabularies().values():
+        for seed in target.seeds:
+            assert len(seed) <= LONGEST_INPUT
+            target.read(seed)
+
+
 # ------------------------------------------------------------------ round trips
 
 WORD = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=5).filter(str.strip)
