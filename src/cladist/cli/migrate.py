@@ -91,7 +91,13 @@ def command(
     if Path(data).is_dir():
         from cladist.cli.migrate_model import run
 
-        unused = {"--from": old, "--known": known, "--checked": checked, "--worklist": worklist, "--text": text}
+        unused: dict[str, Any] = {
+            "--from": old,
+            "--known": known,
+            "--checked": checked,
+            "--worklist": worklist,
+            "--text": text,
+        }
         unused |= {"--label": label, "--path-sep": path_sep, "--format": format, "--query": query, "--seed": seed}
         unused |= {"--sure": sure != SURE, "--unknown": unknown is Unknown.open}
         _check_columns(crosswalk, (old_column, new_column))
