@@ -4,7 +4,8 @@ A planted revision changes a real taxonomy whose rows have labels. Read backward
 before: leaves that were one (splits, among siblings or with a part that moved to another branch), two old leaves that
 became one (merges), moves and renames. Rows coded before the revision have old labels; those of a leaf that was split
 are known up to its parts, about half of all rows. Three models are trained: without these rows, with the candidate sets
-of the crosswalk, and with the true labels; rows held out measure all three.
+of the crosswalk, and with the true labels; rows held out measure all three. With "top-down-titles", all three also read
+the titles of the new leaves, which a revision comes with.
 
     python benchmarks/candidate_sets.py [--data naics2017] [--method top-down] [--revisions 20]
 """
@@ -28,16 +29,21 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.data_sets import DATA
 from benchmarks.harness import RESULTS, print_rows, write_results
 from cladist import Crosswalk, FlatSVM, RecursiveSVM, Taxonomy, TopDown
+from cladist.datasets import load_naics2017, load_onet_titles
+from cladist.features import text_features
 from cladist.metrics import accuracy
 
 SPLIT = 0.8  # of the leaves were part of a larger one
 ACROSS = 0.5  # of these splits, a part moved to another branch
 AMBIGUOUS = 0.5  # of the rows
+TITLES = "top-down-titles"
 METHODS: dict[str, Any] = {
     "top-down": TopDown(),
+    TITLES: TopDown(label_text="rows", random_state=0),
     "svm": FlatSVM(),
     "hr-svm": RecursiveSVM(loss="squared_hinge", sharing=1.0),
 }
+TEXTS = {"naics2017": load_naics2017, "onet-titles": load_onet_titles}
 NAME = "candidate_sets"
 
 
@@ -80,13 +86,22 @@ def hide_labels(crosswalk: Crosswalk, y: list[str], rng: np.random.Generator) ->
     return [parts if hidden else {label} for parts, hidden, label in zip(candidates, before, y, strict=True)]
 
 
-def measure(data: Any, method: str, seed: int) -> dict[str, Any]:
+def title_features(name: str) -> Any:
+    """Return the features of the words of all nodes, by the transformer that made the rows."""
+    texts = TEXTS[name]().split(0.25, random_state=0)
+    features = text_features(characters=False).fit(texts.X_train)
+    return features.transform([texts.taxonomy.words_of(node) for node in texts.taxonomy.names])
+
+
+def measure(data: Any, method: str, seed: int, titles: Any = None) -> dict[str, Any]:
     """Return the accuracies of the three models on one planted revision."""
     rng = np.random.default_rng(seed)
     y = [str(label) for label in data.y_train]
     crosswalk = plant_revision(data.taxonomy, sorted(set(y)), rng)
     candidates = hide_labels(crosswalk, y, rng)
     model = clone(METHODS[method]).set_params(taxonomy=data.taxonomy)
+    if titles is not None:
+        model.set_params(label_features=titles)
     sure = np.flatnonzero([len(parts) == 1 for parts in candidates])
     found, seconds = {}, {}
     for name, fit in {
@@ -129,7 +144,12 @@ def write_table(page: Path, rows: list[dict[str, Any]]) -> None:
     for row in summary(rows):
         found = " | ".join(f"{row[name]:.1%}" for name in ("dropped", "candidates", "truth"))
         lines.append(f"| {row['data']} | `{row['method']}` | {row['revisions']} | {found} | {row['gain']:.0%} |")
-    begin, end = (f"<!-- candidate-sets:{mark} -->" for mark in ("begin", "end"))
+    fill_marks(page, NAME.replace("_", "-"), lines)
+
+
+def fill_marks(page: Path, name: str, lines: list[str]) -> None:
+    """Write lines between the marks of a name in a page."""
+    begin, end = (f"<!-- {name}:{mark} -->" for mark in ("begin", "end"))
     before, rest = page.read_text().split(begin)
     page.write_text(f"{before}{begin}\n" + "\n".join(lines) + f"\n{end}" + rest.split(end)[1])
 
@@ -158,13 +178,14 @@ def main() -> None:
             continue
         data = source.load()
         for method in chosen.method:
+            titles = title_features(name) if method == TITLES else None
             for seed in range(chosen.revisions):
                 key = {"data": name, "method": method, "revision": seed}
                 if not chosen.again and any(_is_cell(row, key) for row in read_rows()):
                     continue
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    cell = {**key, **measure(data, method, seed)}
+                    cell = {**key, **measure(data, method, seed, titles)}
                 rows = [row for row in read_rows() if not _is_cell(row, key)] + [cell]
                 rows.sort(key=lambda row: (row["data"], row["method"], row["revision"]))
                 write_results(NAME, rows, quiet=True, means=summary(rows))

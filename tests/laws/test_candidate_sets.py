@@ -142,6 +142,44 @@ def test_a_model_is_saved_and_loaded(name: str, tmp_path: Any) -> None:
     assert loaded.get_params()["partial_labels"] is True
 
 
+TITLED = [name for name in LEARNERS if "label_text" in learner(name).get_params()]
+TEXTS = sparse.csr_array(np.random.default_rng(2).random((DATA.taxonomy.n_nodes, X.shape[1])))
+
+
+@pytest.mark.parametrize("name", TITLED)
+def test_label_text_is_one_more_row_of_each_leaf(name: str) -> None:
+    candidates, options = hidden(), {"partial_labels": True, "tol": 1e-7, "max_iter": 5000}
+    text = {"label_text": "rows", "label_weight": 2.0, "label_features": TEXTS}
+    model = learner(name, **options, **text).fit(X, candidates)
+    leaves = [DATA.taxonomy.names[v] for v in DATA.taxonomy.leaves]
+    rows = sparse.vstack([sparse.csr_array(X), TEXTS[DATA.taxonomy.leaves]], format="csr")
+    weights = np.append(np.ones(len(candidates)), np.full(len(leaves), 2.0))
+    plain = learner(name, **options).fit(rows, [*candidates, *({leaf} for leaf in leaves)], weights)
+    assert model.history_[-1]["objective"] == pytest.approx(plain.history_[-1]["objective"], rel=1e-5)
+    np.testing.assert_allclose(scores(model), scores(plain), atol=2e-2)
+    assert model.candidate_probabilities_.shape == (len(candidates), len(leaves))
+    assert model.label_weight_ == 2.0
+
+
+@pytest.mark.parametrize("name", TITLED)
+def test_the_weight_of_label_text_is_chosen_on_rows_with_one_candidate(name: str, tmp_path: Any) -> None:
+    candidates = hidden()
+    sure = np.flatnonzero([len(row) == 1 for row in candidates])
+    text = {"label_text": "rows", "label_features": TEXTS, "random_state": 0}
+    model = learner(name, partial_labels=True, **text).fit(X, candidates)
+    assert model.label_weight_ == learner(name, **text).fit(X[sure], [LABELS[k] for k in sure]).label_weight_
+    assert [entry["objective"] for entry in model.history_] == sorted(e["objective"] for e in model.history_)[::-1]
+    model.save(tmp_path / "model")
+    assert np.array_equal(scores(cladist.load(tmp_path / "model")), scores(model))
+
+
+def test_label_text_needs_rows_with_one_candidate_to_choose_its_weight() -> None:
+    model = cladist.TopDown({"b": "a", "c": "a"}, partial_labels=True, label_text="rows", label_features=np.eye(3))
+    with pytest.raises(ParameterError, match="label_weight are chosen on rows with one candidate"):
+        model.fit(np.eye(3), [{"b", "c"}] * 3)
+    assert set(model.set_params(label_weight=1.0).fit(np.eye(3), [{"b", "c"}] * 3).classes_) == {"b", "c"}
+
+
 def test_an_inner_node_stands_for_the_leaves_below_it() -> None:
     taxonomy = Taxonomy.from_paths(["a/b", "a/c", "d"])
     sets = read_candidates("who", [{"a"}, {"d"}, {"a", "d"}, {"c"}], taxonomy)
@@ -172,6 +210,13 @@ def test_what_makes_no_sense_is_refused(parameters: dict[str, Any], y: Any, word
     model = cladist.FlatSVM({"b": "a", "c": "a"}, partial_labels=True, **parameters)
     with pytest.raises((LabelError, ParameterError), match=words):
         model.fit(np.eye(3), y)
+
+
+@pytest.mark.parametrize("parameters", [{"label_text": "prior"}, {"label_text": "rows", "empty_leaf": "text"}])
+def test_of_label_text_only_rows_go_with_candidate_sets(parameters: dict[str, Any]) -> None:
+    model = cladist.RecursiveSVM({"b": "a", "c": "a"}, partial_labels=True, label_features=np.eye(3), **parameters)
+    with pytest.raises(ParameterError, match="label_text='rows' can be had"):
+        model.fit(np.eye(3), [{"b", "c"}, {"b"}, {"c"}])
 
 
 def test_top_down_needs_its_own_classifiers() -> None:

@@ -176,6 +176,82 @@ def test_options_of_skos_for_other_files_are_refused(tmp_path: Path) -> None:
         read("a b", "edges", tmp=tmp_path, lang="en")
 
 
+# ------------------------------------------------------------------ any bytes
+
+LISTED = b'[{"@context": {"skos": "http://www.w3.org/2004/02/skos/core#"}, "@id": "urn:a", "@type": "skos:Concept", '
+LISTED += b'"skos:broader": {"@id": "urn:b"}, "skos:exactMatch": {"@id": "urn:c"}, "skos:prefLabel": "A"}]'
+SEEDS = {
+    "ttl": (FILES / "classification.ttl").read_bytes(),
+    "rdf": (FILES / "thesaurus.rdf").read_bytes(),
+    "jsonld": LISTED,
+}
+PIECES = [
+    b"",
+    b"\x00",
+    b"\xff",
+    b"<",
+    b">",
+    b'"',
+    b"@",
+    b"_:",
+    b"[",
+    b"]",
+    b"{",
+    b"}",
+    b";",
+    b".",
+    b"\\u0000",
+    b"&x;",
+    b"[]",
+]
+PIECES += [
+    b"skos:broader",
+    b"skos:narrower :a",
+    b"skos:notation 3",
+    b"@prefix",
+    b"@context",
+    b"@import",
+    b"<!ENTITY",
+    b"()",
+]
+CHANGES = st.lists(
+    st.tuples(st.floats(0, 1), st.integers(0, 12), st.sampled_from(PIECES) | st.binary(max_size=3)), max_size=4
+)
+
+
+@pytest.mark.filterwarnings("ignore::cladist.errors.TaxonomyWarning")
+@pytest.mark.parametrize("ending", list(SEEDS))
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(changes=CHANGES)
+def test_changed_vocabularies_are_read_or_refused(tmp_path: Path, ending: str, changes: list[tuple]) -> None:
+    content = SEEDS[ending]
+    for place, length, piece in changes:
+        start = int(place * len(content))
+        content = content[:start] + piece + content[start + length :]
+    path = tmp_path / f"x.{ending}"
+    path.write_bytes(content)
+    try:
+        taxonomy = Taxonomy.read(path, on_cycle="drop")
+    except TaxonomyError as problem:
+        assert str(path) in str(problem)  # noqa: PT017 - no error at all is fine, too
+    else:
+        assert len(set(taxonomy.names)) == len(taxonomy) >= 1
+    try:
+        assert len(Crosswalk.read(path)) >= 1
+    except TaxonomyError as problem:
+        assert str(path) in str(problem)  # noqa: PT017
+
+
+def test_the_fuzzer_begins_with_vocabularies_that_are_read_and_not_cut() -> None:
+    from fuzz.run import LONGEST_INPUT
+    from fuzz.targets import vocabularies
+
+    for target in vocabularies().values():
+        for seed in target.seeds:
+            assert len(seed) <= LONGEST_INPUT
+            target.read(seed)
+
+
 # ------------------------------------------------------------------ round trips
 
 WORD = st.text(st.characters(codec="utf-8", exclude_categories=["Cs", "Cc"]), min_size=1, max_size=5).filter(str.strip)

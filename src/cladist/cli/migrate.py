@@ -1,4 +1,4 @@
-"""``cladist migrate``: the rows of a table relabelled for a new version of their taxonomy."""
+"""``cladist migrate``: the rows of a table, or a saved model, for a new version of their taxonomy."""
 
 from __future__ import annotations
 
@@ -28,14 +28,18 @@ EXAMPLE = (
     "--out migrated.csv --worklist check.csv[/bold]"
     "\n\n[bold]cladist migrate data.csv --text title --label code --crosswalk crosswalk.csv --to new.csv "
     "--checked check.csv --out migrated.csv[/bold]"
+    "\n\n[bold]cladist migrate model --crosswalk crosswalk.csv --to new.csv --out new-model[/bold]"
 )
 Unknown = StrEnum("Unknown", "error open")
 SUFFIXES = {".csv": ",", ".tsv": "\t", ".jsonl": ""}
+SURE = 0.95
 COLUMNS = ("new_label", "status", "confidence", "candidates")
 WORK_COLUMNS = ("new_label", "row", "old_label", "candidates", "text", "why")
 SEP = ";"
 
 WALK = "Crosswalk"
+OF_MODELS = "Or the folder of a model."
+OUT_HELP = "The table to write: .csv, .tsv or .jsonl; for a model, the folder of the new one."
 WALK_HELP = "The crosswalk: columns old and new, a correspondence table, SKOS mappings or an OBO file."
 FROM_HELP = "The old taxonomy; without --crosswalk, the one that is proposed between the two is used."
 TO_HELP = "The new taxonomy; its titles, descriptions and synonyms help to tell new labels apart."
@@ -49,16 +53,16 @@ WORK_HELP = "Write the rows that people should label first to this CSV file."
 
 def command(
     terminal: output.Terminal,
-    data: output.DataFile,
-    out: Annotated[Path | None, output.option("--out -o FILE", "The table to write: .csv, .tsv or .jsonl.")] = None,
+    data: Annotated[str, output.argument("DATA", f"{output.DATA_HELP} {OF_MODELS}")],
+    out: Annotated[Path | None, output.option("--out -o PATH", OUT_HELP)] = None,
     crosswalk: Annotated[Path | None, output.option("--crosswalk FILE", WALK_HELP, WALK)] = None,
     old: Annotated[Path | None, output.option("--from OLD", FROM_HELP, WALK)] = None,
-    new: Annotated[Path | None, output.option("--to NEW", TO_HELP, WALK)] = None,
+    new: Annotated[Path | None, output.option("--to --taxonomy NEW", TO_HELP, WALK)] = None,
     old_column: Annotated[str | None, output.option("--old-column NAME", COLUMN_HELP.format("old"), WALK)] = None,
     new_column: Annotated[str | None, output.option("--new-column NAME", COLUMN_HELP.format("new"), WALK)] = None,
     known: Annotated[str | None, output.option("--known COLUMN", KNOWN_HELP, output.DATA)] = None,
     checked: Annotated[Path | None, output.option("--checked FILE", CHECKED_HELP)] = None,
-    sure: Annotated[float, output.option("--sure P", SURE_HELP, min=0.5, max=0.999)] = 0.95,
+    sure: Annotated[float, output.option("--sure P", SURE_HELP, min=0.5, max=0.999)] = SURE,
     unknown: Annotated[Unknown, output.option("--unknown", UNKNOWN_HELP)] = Unknown.error,
     worklist: Annotated[Path | None, output.option("--worklist FILE", WORK_HELP)] = None,
     worklist_size: Annotated[int, output.option("--worklist-size N", "The rows of the worklist.", min=1)] = 200,
@@ -70,7 +74,7 @@ def command(
     format: output.Format = None,  # noqa: A002
     query: output.Query = None,
 ) -> None:
-    """Relabel the rows of a table for a new version of their taxonomy.
+    """Relabel the rows of a table, or carry a model over, for a new taxonomy.
 
     Rows whose label has one counterpart get it. Where a label was split,
     models of the texts choose, fitted to all rows and to the words of the new
@@ -78,9 +82,27 @@ def command(
     decisions are right often enough, and left open elsewhere, with its
     candidates, best first. --worklist names the rows to check first; fill in
     their new labels, and give the file back with --checked.
+
+    A model keeps what it has learnt about labels that stay, without rows: its
+    folder in place of DATA, and another one as --out.
     """
     inputs = (data, crosswalk, old, new, checked)
     output.check_inputs(*inputs)
+    if Path(data).is_dir():
+        from cladist.cli.migrate_model import run
+
+        unused: dict[str, Any] = {
+            "--from": old,
+            "--known": known,
+            "--checked": checked,
+            "--worklist": worklist,
+            "--text": text,
+        }
+        unused |= {"--label": label, "--path-sep": path_sep, "--format": format, "--query": query, "--seed": seed}
+        unused |= {"--sure": sure != SURE, "--unknown": unknown is Unknown.open}
+        _check_columns(crosswalk, (old_column, new_column))
+        run(terminal, Path(data), out, (crosswalk, new, (old_column, new_column)), report, unused)
+        return
     _check_options(data, out, crosswalk, old, new, label, (old_column, new_column))
     assert out is not None
     targets = [path for path in (out, worklist, report) if path is not None]
@@ -135,6 +157,10 @@ def _check_options(
         raise ParameterError(
             "Name the crosswalk with --crosswalk FILE, or both taxonomies with --from OLD and --to NEW."
         )
+    _check_columns(crosswalk, columns)
+
+
+def _check_columns(crosswalk: Path | None, columns: tuple[str | None, str | None]) -> None:
     if any(columns) and (crosswalk is None or not all(columns)):
         raise ParameterError("--old-column and --new-column go together, and name columns of --crosswalk FILE.")
 
@@ -152,9 +178,13 @@ def read_walk(
         assert before is not None
         assert after is not None
         return before.diff(after)
-    named = None if columns[0] is None or columns[1] is None else (columns[0], columns[1])
-    walk = Crosswalk.read(crosswalk, old=before, new=after, columns=named)
+    walk = Crosswalk.read(crosswalk, old=before, new=after, columns=both(columns))
     return walk if before is None or after is None else walk.completed()
+
+
+def both(columns: tuple[str | None, str | None]) -> tuple[str, str] | None:
+    """Return the columns of a crosswalk, or None if its header is to tell."""
+    return None if columns[0] is None or columns[1] is None else (columns[0], columns[1])
 
 
 # ------------------------------------------------------------------ rows

@@ -35,13 +35,16 @@ def evaluate_across(
     return count_mapped(model, data, walk, new)
 
 
-def mapping(old: Taxonomy, new: Taxonomy, crosswalk: Path | None) -> Crosswalk:
+def mapping(
+    old: Taxonomy, new: Taxonomy, crosswalk: Path | None, columns: tuple[str | None, str | None] = (None, None)
+) -> Crosswalk:
     """Return the crosswalk of a file, completed; or that of the names that persist, the others retired."""
+    from cladist.cli.migrate import both
     from cladist.taxonomy import Crosswalk
 
     if crosswalk is None:
         return Crosswalk([], old=old, new=new).completed()
-    walk = Crosswalk.read(crosswalk, old=old, new=new)
+    walk = Crosswalk.read(crosswalk, old=old, new=new, columns=both(columns))
     unknown = [fault for fault in walk.check() if fault.kind.startswith("unknown")]
     if unknown:
         raise TaxonomyError(f"{crosswalk}: {unknown[0].sentence}")

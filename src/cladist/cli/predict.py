@@ -24,17 +24,23 @@ from cladist.files.delimited import split_header
 
 if TYPE_CHECKING:
     from cladist.cli.input import DataSource, Notify
+    from cladist.cli.mapped_predictions import Mapper
     from cladist.learners.predictions import BatchPredictor, Prediction
 
 EXAMPLE = (
     "Examples: [bold]cladist predict model new.csv --out predictions.csv[/bold]"
     "\n\n[bold]echo 'acute bronchitis' | cladist predict model - --top-k 3[/bold]"
+    "\n\n[bold]cladist predict model new.csv --crosswalk crosswalk.csv --taxonomy new-taxonomy.csv[/bold]"
 )
 STDIN_HELP = "Or - for standard input: one text per line, or a table with --text or --format."
 BEAM_HELP = "Expand only the B best nodes of each level, for models with very many labels."
 KEEP_HELP = "Write this column of the input in front of each prediction; repeat it, or give all for every column."
 JOBS_HELP = "Predict in N processes, each with the model; -1: as many as there are cores."
 MMAP_HELP = "Map large weights from their file instead of loading and verifying them."
+
+VERSION = "Another version of the taxonomy"
+WALK_HELP = "Give labels of the version that this crosswalk leads to, from the version of training."
+VERSION_HELP = "That version: with it there are paths, and of a split label the nearest node above its parts."
 
 DECISIONS = "Decisions, of models trained with --calibrate"
 PROBA_HELP = "Give the calibrated probability of the label instead of its score."
@@ -80,6 +86,8 @@ def command(
         float | None, output.option("--conformal ALPHA", CONFORMAL_HELP, DECISIONS, min=0, max=1)
     ] = None,
     abstain: Annotated[bool, output.option("--abstain", ABSTAIN_HELP, DECISIONS)] = False,
+    crosswalk: Annotated[Path | None, output.option("--crosswalk FILE", WALK_HELP, VERSION)] = None,
+    taxonomy: Annotated[Path | None, output.option("--taxonomy NEW", VERSION_HELP, VERSION)] = None,
     jobs: Annotated[int, output.option("--jobs -j N", JOBS_HELP)] = 1,
     mmap: Annotated[bool, output.option("--mmap", MMAP_HELP)] = False,
     verify: Annotated[bool, output.option("--verify", "With --mmap, also verify these weights first.")] = False,
@@ -101,13 +109,21 @@ def command(
     A model trained with --calibrate can decide by probabilities. Each row then
     has the columns confidence, decided_at (leaf, inner node, set or abstained)
     and reason.
+
+    With --crosswalk, labels are those of another version of the taxonomy; a
+    row whose label was split or retired says so in decided_at and reason.
     """
-    output.check_inputs(data, model=model)
+    output.check_inputs(data, crosswalk, taxonomy, model=model)
     out = output.named_file(out)
     from cladist.cli.input import DataSource, open_model, resolve
     from cladist.execution import count_workers
 
     workers = count_workers(jobs)
+    if crosswalk is not None or taxonomy is not None:
+        from cladist.cli.mapped_predictions import check_options
+
+        check_options(crosswalk, taxonomy, top_k)
+        output.check_target(out, crosswalk, taxonomy)
     decisions = None
     options = (proba, min_confidence, minimise, conformal, abstain)
     if any(value is not None and value is not False for value in options):
@@ -119,17 +135,30 @@ def command(
     fitted, notes = open_model(model, mmap=mmap, verify=verify)
     option_source = DataSource(data, format and format.value, tuple(text or ()), zero_based=zero_based, query=query)
     source = resolve(option_source, fitted, notes, model)
+    mapper = None if crosswalk is None else new_mapper(fitted, crosswalk, taxonomy, notes, whole=conformal is not None)
     start = time.perf_counter()
     # Predictions on standard output show the progress themselves.
     with terminal.bars() if out is not None else nullcontext():
         n_rows = predict_to(
             fitted, source, out, top_k=top_k, beam=beam, decisions=decisions, label_sep=notes.get("label_sep"),
             as_json=terminal.json, notify=terminal.note, folder=model, keep=keep or (), workers=workers, mmap=mmap,
+            mapper=mapper,
         )  # fmt: skip
     if out is not None:
         seconds = time.perf_counter() - start
         terminal.answer({"rows": n_rows, "seconds": seconds, "out": str(out)})
         terminal.note(f"Predicted {n_rows:,} rows in {seconds:.1f} s; the predictions are in {out}")
+
+
+def new_mapper(
+    model: Any, crosswalk: Path, taxonomy: Path | None, notes: dict[str, Any], *, whole: bool = False
+) -> Mapper:
+    """Return what maps the predictions of a model by a crosswalk; see `Mapper`."""
+    from cladist.cli.input import learner_of
+    from cladist.cli.mapped_predictions import Mapper, read_crosswalk
+
+    learner = learner_of(model)
+    return Mapper(learner, read_crosswalk(learner, crosswalk, taxonomy, notes.get("path_sep") or None), whole=whole)
 
 
 def predict_to(
@@ -147,13 +176,15 @@ def predict_to(
     keep: Sequence[str] = (),
     workers: int = 1,
     mmap: bool = False,
+    mapper: Mapper | None = None,
 ) -> int:
     """Write the predictions for all rows to a file, or to standard output, and return the number of rows.
 
     `decisions` are the `DecisionOptions`, `label_sep` is the separator of labels in training, `folder` that of the
     model. `keep` are columns of the input, whose values are written in front of each prediction, or "all". `notify` is
     called with notes about features that the model does not have. Several `workers` are processes that load the model
-    from its folder, with `mmap` as `cladist.load` has it; a few batches per worker are in memory.
+    from its folder, with `mmap` as `cladist.load` has it; a few batches per worker are in memory. A `mapper` gives
+    labels of another version of the taxonomy.
     """
     from cladist.cli.input import learner_of
     from cladist.execution import processes
@@ -172,7 +203,11 @@ def predict_to(
     in_sets = layout.is_set if decisions is not None else layout.separator is not None
     separator = set_separator(label_sep) if in_sets else None
     if separator is not None and kind in TABLES:
-        check_separator(separator, learner)
+        check_separator(separator, names_of(learner) if mapper is None else mapper.names())
+    if mapper is not None and decisions is None:
+        from cladist.cli.mapped_predictions import MappedLayout
+
+        layout = MappedLayout(layout)
     kept: Any = None
     if keep:
         from cladist.cli.kept_columns import KeptColumns, KeptLayout
@@ -186,6 +221,7 @@ def predict_to(
             batches = _count_rows(batches, task)
         with processes(partial(Recipe.load, recipe) if workers > 1 else lambda: predict_batch, workers) as run:
             rows = collect(run(batches))
+            rows = rows if mapper is None else mapper(rows)
             return write_rows(file, kind, layout, rows if kept is None else kept.take(rows))
 
 
@@ -362,13 +398,18 @@ def set_separator(label_sep: str | None) -> str:
     return label_sep
 
 
-def check_separator(separator: str, learner: Any) -> None:
-    """Raise a `DatasetError` if a label, or a name on its path, contains the separator or runs into it."""
+def names_of(learner: Any) -> list[str]:
+    """Return the labels of a learner, and the names on the paths to them."""
     from cladist.labels import LabelMatrix
 
     taxonomy = learner.taxonomy_
     on_paths = set(LabelMatrix.from_nodes(learner.class_nodes_, taxonomy).indices.tolist())
-    for name in [*map(str, learner.classes_.tolist()), *(taxonomy.names[v] for v in sorted(on_paths))]:
+    return [*map(str, learner.classes_.tolist()), *(taxonomy.names[v] for v in sorted(on_paths))]
+
+
+def check_separator(separator: str, names: Iterable[str]) -> None:
+    """Raise a `DatasetError` if a label, or a name on its path, contains the separator or runs into it."""
+    for name in names:
         if (name + separator).index(separator) < len(name):
             raise DatasetError(
                 f"CSV and TSV join the labels of a row by {separator!r}, which the model's label {quoted(name)} "

@@ -14,7 +14,7 @@ Found by  Jin & Ghahramani 2002; Dempster, Laird & Rubin 1977
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,6 +27,8 @@ from cladist import progress
 from cladist.errors import LabelError, ParameterError, one_of
 from cladist.labels import LabelForm, encode
 from cladist.learners.base import take_rows
+from cladist.learners.label_text import features_of_nodes, stack_text
+from cladist.mixed_rows import csr_if_mixed
 from cladist.taxonomy import Taxonomy
 
 Ids = npt.NDArray[np.int64]
@@ -39,6 +41,7 @@ Learner = TypeVar("Learner", bound=Any)
 TEMPERATURES = {"squared_hinge": 2.0, "hinge": 0.5, "logistic": 1.0}
 MOST_ROUNDS = 10
 LEAST_FALL = 5e-3  # of the objective; the first rounds gain nearly all
+CHOSEN = ("C_", "cv_results_", "label_weight_", "empty_cost_", "text_leaves_")
 SMALLEST_SHARE = 1e-9  # of a candidate; rows of weight 0 would be left out, and a fit could not start from the last
 
 
@@ -128,16 +131,21 @@ def fit_candidates(model: Learner, X: Any, y: Any, sample_weight: Any) -> Learne
     X = model._checked_rows(X, reset=True)
     check_consistent_length(X, sets.indptr[1:])
     weights = np.ones(X.shape[0]) if sample_weight is None else _checked_weights(model, X, sample_weight)
-    search = _Search(plain_clone(model), X, sets, weights)
+    plain, n_rows = _with_choices(plain_clone(model), X, sets, weights), X.shape[0]
+    choice = {name: vars(plain).pop(name) for name in CHOSEN if name in vars(plain)}
+    X, sets, weights = _with_label_text(plain, X, sets, weights, choice.get("label_weight_"))
+    if "label_weight_" in choice:  # the texts are rows from here on
+        plain.set_params(label_text=None, label_features=None)
+    search = _Search(plain, X, sets, weights)
     with progress.task(f"{who}: candidate sets", MOST_ROUNDS, unit="rounds") as running:
         search.start()
         running.advance()
         while search.round < MOST_ROUNDS and search.improve():
             running.advance()
     adopt(model, search.best)
-    vars(model).update(search.choice)
+    vars(model).update(choice)
     model.history_ = search.history
-    model.candidate_probabilities_ = search.probabilities()
+    model.candidate_probabilities_ = search.probabilities()[:n_rows]
     return model
 
 
@@ -178,6 +186,47 @@ def _checked_weights(model: Any, X: Any, sample_weight: Any) -> Floats:
     return weights
 
 
+def _with_choices(model: Any, X: Any, sets: CandidateSets, weights: Floats) -> Any:
+    """Return the learner with all that is chosen on rows, chosen on those with one candidate, in its attributes too."""
+    given = {name: vars(model).get(name) for name in ("C", "sharing", "label_weight")}
+    searched = isinstance(given["C"], str) or isinstance(given["sharing"], str)
+    has_text = vars(model).get("label_text") is not None
+    if not searched and not (has_text and isinstance(given["label_weight"], str)):
+        if has_text:
+            model.label_weight_, model.text_leaves_ = float(model.label_weight), np.zeros(0, object)
+        return model
+    sure = np.flatnonzero((sets.sizes == 1) & (weights > 0))
+    places = sets.indptr[sure]
+    if not len(np.unique(sets.nodes[places])) > 1:
+        raise ParameterError(
+            f"{type(model).__name__}: C, sharing and label_weight are chosen on rows with one candidate, and there are "
+            "too few; give C as a number, and the others too."
+        )
+    chosen = clone(model).fit(take_rows(X, sure), sets.labels(places), weights[sure])
+    values = {"C": float(getattr(chosen, "C_", chosen.C))}
+    if given["sharing"] is not None:
+        values["sharing"] = chosen.sharing_
+    result = clone(model).set_params(**values)
+    vars(result).update({name: vars(chosen)[name] for name in CHOSEN if name in vars(chosen)})
+    return result
+
+
+def _with_label_text(
+    model: Any, X: Any, sets: CandidateSets, weights: Floats, label_weight: float | None
+) -> tuple[Any, CandidateSets, Floats]:
+    """Return rows, candidates and weights with the texts of all candidates behind them, each a row of its leaf."""
+    if label_weight is None:
+        return X, sets, weights
+    X = csr_if_mixed(X)
+    features = features_of_nodes(model, X.shape[1], sets.taxonomy)
+    leaves = np.unique(sets.nodes[np.repeat(weights, sets.sizes) > 0])
+    leaves = leaves[np.diff(features.indptr)[leaves] > 0]
+    ends = np.concatenate([sets.indptr, sets.indptr[-1] + np.arange(1, len(leaves) + 1)])
+    more = replace(sets, indptr=ends, nodes=np.concatenate([sets.nodes, leaves]))
+    of_text = np.full(len(leaves), label_weight * weights.mean())
+    return stack_text(X, features, leaves), more, np.append(weights, of_text)
+
+
 class _Search:
     """The alternation between the shares of candidates and the weights of the learner."""
 
@@ -191,31 +240,12 @@ class _Search:
         open_rows, starts = np.unique(rows[self.open], return_index=True)
         self.starts = np.append(starts, len(self.open))
         self.X, self.labels, self.X_open = take_rows(X, rows), sets.labels(kept), take_rows(X, open_rows)
-        self.choice: dict[str, Any] = {}  # `C_` and `cv_results_`, if they were searched
-        self.model, self.temperature = self._with_choices(model), TEMPERATURES[model.loss]
+        self.model, self.temperature = model, TEMPERATURES[model.loss]
         self.shares = 1.0 / self.sizes
         self.best: Any = None
         self.objective, self.round = np.inf, 0
         self.history: list[dict[str, float]] = []
         self.started = time.perf_counter()
-
-    def _with_choices(self, model: Any) -> Any:
-        """Return the learner with values of C and `sharing` that were chosen on the rows with one candidate."""
-        sharing = getattr(model, "sharing", None)
-        if not isinstance(model.C, str) and not isinstance(sharing, str):
-            return model
-        sure = np.flatnonzero(self.sizes == 1)
-        if not len(np.unique(self.nodes[sure])) > 1:
-            raise ParameterError(
-                f"{type(model).__name__}: C and sharing are chosen on rows with one candidate, and there are too few; "
-                "give C as a number, and sharing too."
-            )
-        chosen = clone(model).fit(take_rows(self.X, sure), self.labels[sure], self.weights[sure])
-        values = {"C": float(getattr(chosen, "C_", chosen.C))}
-        if sharing is not None:
-            values["sharing"] = chosen.sharing_
-        self.choice = {name: vars(chosen)[name] for name in ("C_", "cv_results_") if name in vars(chosen)}
-        return clone(model).set_params(**values)
 
     def start(self) -> None:
         """Train with equal shares of all candidates."""

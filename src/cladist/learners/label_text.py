@@ -27,6 +27,7 @@ from cladist.labels import LabelMatrix
 from cladist.learners.base import random_generator, take_rows
 from cladist.linear_model.training_rows import TrainingRows
 from cladist.solvers import OneVsRest
+from cladist.taxonomy import Taxonomy
 
 USES = ("prior", "rows")
 # What "auto" chooses from: pairs of `label_weight` and `empty_cost`, the second of which only matters if there are
@@ -61,13 +62,16 @@ def check_label_text(model: Any, uses: tuple[str, ...] = USES) -> None:
         raise ParameterError(f"{who}: empty_cost must be in (0, 1], or 'auto' to choose it; got {cost!r}.")
     if model.taxonomy is None:
         raise ParameterError(f"{who}: label_text={use!r} needs a taxonomy, whose nodes have the texts.")
-    if model.partial_labels:
-        raise ParameterError(f"{who}: label_text and partial_labels cannot be combined; leave one of them out.")
+    if model.partial_labels and (use != "rows" or model.empty_leaf == "text"):
+        raise ParameterError(
+            f"{who}: with partial_labels=True, label_text='rows' can be had, and empty_leaf='text' cannot; leaves of "
+            "candidate sets have rows."
+        )
 
 
-def features_of_nodes(model: Any, n_columns: int) -> sparse.csr_array:
-    """Return the features of the texts of all nodes, checked."""
-    who, n_nodes = type(model).__name__, model.taxonomy_.n_nodes
+def features_of_nodes(model: Any, n_columns: int, taxonomy: Taxonomy | None = None) -> sparse.csr_array:
+    """Return the features of the texts of all nodes, checked; the taxonomy is that of the model."""
+    who, n_nodes = type(model).__name__, (taxonomy or model.taxonomy_).n_nodes
     if model.label_features is None:
         raise ParameterError(
             f"{who}: label_text={model.label_text!r} needs label_features, one row of features per node of the "
@@ -111,11 +115,16 @@ def add_label_text(model: Any, X: Any, labels: LabelMatrix, weights: Any) -> Dat
     return _with_rows((X, labels, weights), leaves[wanted & has_text[leaves]], features, model.label_weight_)
 
 
+def stack_text(X: Any, features: sparse.csr_array, leaves: Ids) -> Any:
+    """Return rows with the texts of some leaves behind them."""
+    added = features[leaves].astype(X.dtype)
+    return sparse.vstack([X, added], format="csr") if sparse.issparse(X) else np.vstack([X, added.toarray()])
+
+
 def _with_rows(data: Data, leaves: Ids, features: sparse.csr_array, weight: float) -> Data:
     """Return rows, labels and weights with the texts of some leaves behind them."""
     X, labels, weights = data
-    added = features[leaves].astype(X.dtype)
-    X = sparse.vstack([X, added], format="csr") if sparse.issparse(X) else np.vstack([X, added.toarray()])
+    X = stack_text(X, features, leaves)
     indptr, indices = labels.frontier
     indptr = np.concatenate([indptr, indptr[-1] + np.arange(1, len(leaves) + 1)])
     labels = LabelMatrix.from_ids(indptr, np.concatenate([indices, leaves]), labels.taxonomy)
