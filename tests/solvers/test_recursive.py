@@ -285,6 +285,17 @@ def test_what_is_told_is_told_of_the_weights_returned(monkeypatch):
     assert solution.history[-1]["objective"] == pytest.approx(found, rel=1e-5)
 
 
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+def test_the_next_check_comes_sooner_where_the_gap_is_nearly_small_enough(loss):
+    tree, problem, _ = crowd(loss, "free")  # whose gap falls slowly
+    first, second = solve_recursive(problem.problem, tree, Settings(1e-12, 12), root="free").history
+    assert second["passes"] - first["passes"] == recursive.CHECK_EVERY
+    nearly = solve_recursive(problem.problem, tree, Settings(0.99 * second["gap"], 400), root="free")
+    apart = np.diff([entry["passes"] for entry in nearly.history])
+    assert apart[:2].tolist() == [recursive.CHECK_EVERY, recursive.LEAST_BETWEEN]
+    assert np.all(apart <= recursive.CHECK_EVERY)
+
+
 # ---------------------------------------------------------------- threads, and the guard
 
 

@@ -45,11 +45,12 @@ from cladist.solvers.tree.joint_workers import open_joint
 from cladist.storage.array_pool import storable
 
 FORMS = ("dense", "sparse", "dual", "differences")
-FIRST_CHECK, CHECK_EVERY = 8, 4  # sweeps
+FIRST_CHECK, CHECK_EVERY, LEAST_BETWEEN = 8, 4, 2  # sweeps
 NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below this gap, or below this rise of the dual
 SMALLEST_EPS = 1e-6
 TIGHTER = 0.25  # times the violation that leaves are solved to, where the dual has settled and the gap has not closed
-PART_OF_SHARE = 0.15  # of the mean share: the violation that sweeps leave at first
+# Of the mean share: the violation that sweeps leave at first, for a gap of 0.01 and, at most so little, for smaller ones.
+PART_OF_SHARE, LEAST_PART = 100.0, 0.15  # times tol
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
 KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps", "leaf_eps")
 KEPT_OF_JOINT = ("centres", "states", "agreement", "relaxation", "sweeps_listed")  # stored vectors follow from α
@@ -282,14 +283,27 @@ class _Search:
         weights = len(self.order) if self.problem.row_weights is None else float(np.sum(self.problem.row_weights))
         total = float(sum(np.sum(alphas.values, dtype=np.float64) for alphas in self.joint.alphas))
         share = total / (weights * float(np.sum(self.problem.costs[1])))
-        self.eps = min(self.eps, max(PART_OF_SHARE * share, SMALLEST_EPS))
+        part = min(1.0, max(PART_OF_SHARE * self.settings.tol, LEAST_PART))
+        self.eps = min(self.eps, max(part * share, SMALLEST_EPS))
 
     # ---------------------------------------------------------------- checks
 
     def is_check_due(self, sweep: int) -> bool:
-        """Tell whether to check after a sweep."""
+        """Tell whether to check after a sweep: every few, or as soon as the gap may be small enough."""
         done = sweep + 1
-        return done >= self.settings.max_iter or (done >= FIRST_CHECK and (done - FIRST_CHECK) % CHECK_EVERY == 0)
+        if done >= self.settings.max_iter or not self.history:
+            return done >= min(FIRST_CHECK, self.settings.max_iter)
+        return done - self.history[-1]["passes"] >= self._sweeps_to_go()
+
+    def _sweeps_to_go(self) -> int:
+        """Return after how many sweeps to check, given how fast the gap has fallen between the last two checks."""
+        if len(self.history) < 2:
+            return CHECK_EVERY
+        (before, then), (gap, now) = ((entry["gap"], entry["passes"]) for entry in self.history[-2:])
+        if not 0 < gap < before < np.inf:
+            return CHECK_EVERY
+        needed = (now - then) * np.log(gap / self.settings.tol) / np.log(before / gap)
+        return int(np.clip(np.ceil(needed), LEAST_BETWEEN, CHECK_EVERY))
 
     def check(self, sweep: int) -> bool:
         """Update the bounds and the history; return whether the gap is small enough.
