@@ -49,8 +49,8 @@ FIRST_CHECK, CHECK_EVERY, LEAST_BETWEEN = 8, 4, 2  # sweeps
 NEAR, SETTLED = 20.0, 3.0  # multiples of tol: a new primal point pays below this gap, or below this rise of the dual
 SMALLEST_EPS = 1e-6
 TIGHTER = 0.25  # times the violation that leaves are solved to, where the dual has settled and the gap has not closed
-# Of the mean share: the violation that sweeps leave at first, for a gap of 0.01 and, at most so little, for smaller ones.
-PART_OF_SHARE, LEAST_PART = 100.0, 0.15  # times tol
+# Times tol, and at least: the part of the mean share by which optimality is violated in the first sweeps.
+PART_OF_SHARE, LEAST_PART = 100.0, 0.15
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
 KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps", "leaf_eps")
 KEPT_OF_JOINT = ("centres", "states", "agreement", "relaxation", "sweeps_listed")  # stored vectors follow from α
