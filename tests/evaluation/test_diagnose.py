@@ -161,9 +161,9 @@ def test_two_kinds_of_rows_are_told_from_one():
 
 def test_merged_siblings_are_two_in_one():
     data = make_topics(n_samples=3000, n_features=400, branching=(6, 5), noise=0.3, random_state=0)
-    leaves = sorted(set(data.y), key=lambda leaf: -np.sum(data.y == leaf))
-    one, parent = leaves[0], data.taxonomy.parents_of(leaves[0])[0]
-    other = next(leaf for leaf in leaves[1:] if data.taxonomy.parents_of(leaf) == [parent])
+    size = {leaf: int(np.sum(data.y == leaf)) for leaf in map(str, set(data.y))}
+    pairs = [(a, b) for a in size for b in size if data.taxonomy.parents_of(a) == data.taxonomy.parents_of(b) and a < b]
+    one, other = max(pairs, key=lambda pair: min(size[leaf] for leaf in pair))
     parents = {child: above for child, above in parents_of(data.taxonomy).items() if child != other}
     y = np.where(data.y == other, one, data.y)
     assert [f.nodes for f in kinds(diagnose(data.X, y, Taxonomy.from_parents(parents)), "two in one")] == [(one,)]

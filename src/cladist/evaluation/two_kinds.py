@@ -1,8 +1,8 @@
 """Labels whose rows are of two kinds: they point in two directions that are further apart than those of other labels.
 
 Rows of one label differ by wording, too. So rows are compared where the rows of other labels spread alike in all
-directions (within-class whitening, as in linear discriminant analysis), by their angles. The two kinds are found on half
-of a label's rows, and the angle between them is that of the other half, so that it is not made by looking for it.
+directions (within-class whitening, as in linear discriminant analysis), by their angles. The kinds are found on half
+of the rows of a label, and the angle between them is that of the other half, so that it is not made by looking for it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,8 @@ MOST_ROWS = 400  # of a label, at random
 FEWEST_ROWS, FEWEST_LABELS = 20, 5
 HALVINGS, FOLDS = 3, 5
 RIDGE = 0.05  # of the mean variance
-FALSE_ALARMS = 0.01  # of labels: no more are named, and at least one, whatever the angles of clean labels are
-MOST_IN_COMMON = 1 / 3  # cosine between two kinds
-NORMAL = 3.0  # kurtosis; two kinds of equal size and small spread have 1
+FALSE_ALARMS = 0.01  # of labels: no more are named, and at least one, whatever the angles are
+SIBLINGS = 0.9  # of them have a smaller cosine than two kinds may have
 SMALLEST_KIND = 0.2
 
 
@@ -44,8 +43,9 @@ class Kinds(NamedTuple):
 def labels_of_two_kinds(X: Any, labels: LabelMatrix, random_state: int = 0) -> Iterator[Kinds]:
     """Yield the labels whose rows are of two kinds, at most `FALSE_ALARMS` of all labels, those furthest apart.
 
-    If all labels are clean, each is as likely as another to be among these: so that is the rate of false alarms, without
-    an assumption about how angles are distributed.
+    Two kinds have as little in common as siblings have, or as labels below other parents where there are no siblings.
+    If all labels are clean, each is as likely as another to be among these: so that is the rate of false alarms,
+    however angles are distributed.
     """
     indptr, frontier = labels.frontier
     random = np.random.default_rng(random_state)
@@ -63,11 +63,13 @@ def labels_of_two_kinds(X: Any, labels: LabelMatrix, random_state: int = 0) -> I
     space = Space(rows, pairs[0][some], pairs[1][some], random)
     places = (space.place(rows[parts[k]], int(known[k])) for k in chosen)
     cosines, kurtoses = np.array([apart(place, random) for place in places]).T
+    beside = [k for _, k in sorted((int(labels.taxonomy.deepest_parent[known[k]]), k) for k in chosen)]
+    most_in_common = np.quantile(_cosines(rows, [parts[k] for k in beside], space), SIBLINGS)
     order = np.argsort(cosines + np.log(kurtoses) / 2, kind="stable")
     for j in order[: int(np.ceil(FALSE_ALARMS * len(chosen)))].tolist():
         k = chosen[j]
         side = split_in_two(space.place(rows[parts[k]], int(known[k])))
-        if cosines[j] < MOST_IN_COMMON and kurtoses[j] < NORMAL and SMALLEST_KIND <= side.mean() <= 1 - SMALLEST_KIND:
+        if cosines[j] < most_in_common and SMALLEST_KIND <= side.mean() <= 1 - SMALLEST_KIND:
             yield Kinds(int(known[k]), parts[k], side, float(cosines[j]))
 
 
@@ -150,11 +152,24 @@ def apart(rows: Floats, random: np.random.Generator) -> tuple[float, float]:
     return cosine, kurtosis
 
 
+def _cosines(rows: Any, parts: list[Ids], space: Space) -> list[float]:
+    """Return the cosine between each label and the next one, of which each product is one of other rows."""
+    means = []
+    for part in parts:
+        place = space.place(rows[part], -1)
+        means.append((place[::2].mean(axis=0), place[1::2].mean(axis=0)))
+    lengths = [np.sqrt(max(float(one @ two), 1e-4)) for one, two in means]
+    return [
+        float(means[k][0] @ means[k + 1][1] + means[k][1] @ means[k + 1][0]) / 2 / (lengths[k] * lengths[k + 1])
+        for k in range(len(parts) - 1)
+    ]
+
+
 def _kinds_of(some: Floats, others: Floats) -> tuple[float, float]:
     """Return the cosine between the means of two kinds, of which each product is one of some rows with others."""
     side = split_in_two(some)
     if side.all() or not side.any():
-        return 1.0, NORMAL
+        return 1.0, 3.0  # as of a normal distribution
     first, second = some[side].mean(axis=0), some[~side].mean(axis=0)
     along = others @ (first - second)
     nearer = _nearer(others, first, second)
