@@ -26,7 +26,7 @@ STARVING = 3  # rows; leaves with fewer can hardly be trained on and tested
 DIMENSIONS = 64  # of rows, by singular vectors, in which nodes are compared
 FEWEST_ROWS = 5  # of a node that is compared with others
 TOLD_APART = 0.75  # area under the ROC curve between the rows of two labels; 0.5 is chance
-MISSED = 0.01  # of large random parts of one label; named of pairs told apart as well as that
+MISSED = 0.01  # of large random parts of a label; as few pairs are named that are told apart as well as that
 LEAST = 1e-9  # added to probabilities
 FEWEST_CONFUSED = 3
 VOTES = 0.7  # share of a node's rows that are nearer to another branch
@@ -182,7 +182,7 @@ def _told_apart(one: Floats, other: Floats) -> float:
 def _told_apart_at_most(n: int, m: int) -> float:
     """Return the area of n and m rows below which they are alike.
 
-    Of labels that are told apart with an area of `TOLD_APART`, a share of about `MISSED` is below it, and of random parts
+    Of labels told apart with an area of `TOLD_APART`, a share of about `MISSED` is below it, and of random parts
     of one label as small a share is above it if there are many rows (variances of Hanley and McNeil 1982).
     """
     from scipy.stats import norm
