@@ -11,7 +11,8 @@ from cladist.datasets import make_topics
 from cladist.errors import DatasetError, ParameterError
 from cladist.evaluation import Edit, apply_edits, diagnose, doubts, read_edits, write_edits
 from cladist.evaluation.duplicates import empty_rows, exact_groups, near_pairs
-from cladist.evaluation.structure import split_in_two
+from cladist.evaluation.structure import _told_apart, _told_apart_at_most
+from cladist.evaluation.two_kinds import apart, labels_of_two_kinds, split_in_two
 from cladist.labels import LabelMatrix
 from tests.strategies import dags
 
@@ -126,13 +127,55 @@ def test_a_split_node_and_a_copy_elsewhere_are_alike():
         assert pair.edits[0].action == "merge"
 
 
+def test_parts_of_unequal_size_are_alike():
+    """A part with a third of the rows is taken for the larger one in most of its rows, never the other way round."""
+    random = np.random.default_rng(3)
+    most = max(LEAVES, key=lambda leaf: np.sum(DATA.y == leaf))
+    y = np.where((most == DATA.y) & (random.random(600) < 0.3), "part", DATA.y).astype(object)
+    found = kinds(
+        diagnose(DATA.X, y, Taxonomy.from_parents(parents_of(TREE) | {"part": TREE.parents_of(most)[0]})), "alike"
+    )
+    assert {most, "part"} in [set(finding.nodes) for finding in found]
+
+
+def test_labels_that_are_told_apart_are_not_alike():
+    random = np.random.default_rng(0)
+    for n, m in ((5, 5), (40, 10), (75, 75), (300, 20)):
+        limit = _told_apart_at_most(n, m)
+        one = [_told_apart(random.normal(0, 1, n), random.normal(0, 1, m)) for _ in range(1000)]
+        two = [_told_apart(random.normal(0.954, 1, n), random.normal(0, 1, m)) for _ in range(1000)]  # an area of 0.75
+        assert np.mean(np.array(two) < limit) < 0.05
+        if n * m > 2000:
+            assert np.mean(np.array(one) >= limit) < 0.03
+
+
 def test_two_kinds_of_rows_are_told_from_one():
     random = np.random.default_rng(0)
-    one = random.standard_normal((200, 5))
-    two = one + np.where(np.arange(200) < 100, 4.0, -4.0)[:, None] * [1, 0, 0, 0, 0]
-    assert split_in_two(two)[0] > 2 * split_in_two(one)[0]
-    assert set(split_in_two(two)[1][:100]) != set(split_in_two(two)[1][100:])
-    assert split_in_two(np.ones((30, 3)))[0] == 0
+    one = random.standard_normal((200, 5)) + np.array([5, 0, 0, 0, 0])
+    two = random.standard_normal((200, 5)) + np.where(np.arange(200)[:, None] < 100, [5, 0, 0, 0, 0], [0, 5, 0, 0, 0])
+    assert apart(two, random)[0] < 0.2 < 0.8 < apart(one, random)[0]
+    assert apart(two, random)[1] < 2 < apart(one, random)[1]
+    assert set(split_in_two(two)[:100]) != set(split_in_two(two)[100:])
+    assert apart(np.ones((30, 3)), random)[0] == 1
+
+
+def test_merged_siblings_are_two_in_one():
+    data = make_topics(n_samples=3000, n_features=400, branching=(6, 5), noise=0.3, random_state=0)
+    size = {leaf: int(np.sum(data.y == leaf)) for leaf in map(str, set(data.y))}
+    pairs = [(a, b) for a in size for b in size if data.taxonomy.parents_of(a) == data.taxonomy.parents_of(b) and a < b]
+    one, other = max(pairs, key=lambda pair: min(size[leaf] for leaf in pair))
+    parents = {child: above for child, above in parents_of(data.taxonomy).items() if child != other}
+    y = np.where(data.y == other, one, data.y)
+    assert [f.nodes for f in kinds(diagnose(data.X, y, Taxonomy.from_parents(parents)), "two in one")] == [(one,)]
+
+
+def test_few_clean_labels_are_of_two_kinds():
+    """Rows of a label have nothing in common: the number of findings is limited all the same."""
+    random = np.random.default_rng(0)
+    labels = LabelMatrix.from_nodes(
+        np.repeat(np.arange(40), 30), Taxonomy.from_parents({f"n{k}": None for k in range(40)})
+    )
+    assert len(list(labels_of_two_kinds(random.random((1200, 30)), labels))) <= 1
 
 
 def test_what_a_taxonomy_shows_without_rows():

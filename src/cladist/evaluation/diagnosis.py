@@ -25,6 +25,7 @@ from cladist.evaluation.structure import (
     chains,
     empty_nodes,
     spellings,
+    two_in_one,
 )
 from cladist.labels import LabelMatrix, encode
 from cladist.labels.matrix import list_frontier
@@ -208,12 +209,13 @@ def diagnose(
     names = labels.taxonomy.names
     options: dict[str, Any] = {"cv": cv, "random_state": random_state, "n_jobs": n_jobs}
     found: list[Finding] = []
+    words = Words(rows, _feature_names(steps, X))
     if is_single:
         doubts = doubt_labels(predict_out_of_fold(learner, rows, labels, **options))
         score, targets = doubts.score, labels.nodes("diagnose")
         suggested = [names[v] for v in doubts.nodes[:, 0]]
         found += _label_errors(doubts, targets, names, texts)
-        found += alike_nodes(doubts, labels, Words(rows, _feature_names(steps, X)))
+        found += alike_nodes(doubts, labels, words)
     else:
         score, worst = doubt_sets(learner, rows, labels, **options)
         suggested = [f"{'+' if add else '−'}{names[v]}" for v, add in worst]
@@ -222,7 +224,7 @@ def diagnose(
     with progress.task("comparing rows and nodes"):
         found += _row_findings(X, rows, labels, test)
         places = Places(rows, labels, random_state)
-        found += [*places.misplaced(), *places.two_in_one()]
+        found += [*places.misplaced(), *two_in_one(rows, labels, words, random_state)]
         found += [*spellings(labels), *chains(labels), *empty_nodes(labels)]
     order = {kind: k for k, kind in enumerate(KINDS)}
     found.sort(key=lambda finding: (order[finding.kind], -finding.sure))

@@ -14,6 +14,7 @@ from scipy import sparse
 
 from cladist.evaluation.doubts import Doubts
 from cladist.evaluation.edits import Edit
+from cladist.evaluation.two_kinds import labels_of_two_kinds
 from cladist.labels import LabelMatrix
 from cladist.taxonomy import Taxonomy
 from cladist.taxonomy.inspection import normalise
@@ -24,9 +25,9 @@ Ids = npt.NDArray[np.int64]
 STARVING = 3  # rows; leaves with fewer can hardly be trained on and tested
 DIMENSIONS = 64  # of rows, by singular vectors, in which nodes are compared
 FEWEST_ROWS = 5  # of a node that is compared with others
-FEWEST_TO_SPLIT, SMALLEST_HALF = 20, 0.2
-SPLITS_APART = 4.0  # median deviations above other nodes' halves
-ALIKE = 0.35  # share of the rows of two nodes that are taken for the other; 0.5 is chance
+TOLD_APART = 0.75  # area under the ROC curve between the rows of two labels; 0.5 is chance
+MISSED = 0.01  # of large random parts of a label; as few pairs are named that are told apart as well as that
+LEAST = 1e-9  # added to probabilities
 FEWEST_CONFUSED = 3
 VOTES = 0.7  # share of a node's rows that are nearer to another branch
 LEAST_LETTERS = 6  # of names that may differ by one letter
@@ -137,7 +138,7 @@ def _is_above(taxonomy: Taxonomy, u: int, v: int) -> bool:
 
 
 def alike_nodes(doubts: Doubts, labels: LabelMatrix, words: Words) -> Iterator[Finding]:
-    """Yield pairs of labels whose rows are as often taken for the other as for their own."""
+    """Yield pairs of labels of which out-of-fold probabilities do not say which row has which."""
     taxonomy, targets = labels.taxonomy, labels.nodes("diagnose")
     n_rows = np.bincount(targets, minlength=taxonomy.n_nodes)
     rows_of = np.split(np.argsort(targets, kind="stable"), np.cumsum(n_rows)[:-1])
@@ -150,21 +151,48 @@ def alike_nodes(doubts: Doubts, labels: LabelMatrix, words: Words) -> Iterator[F
             continue
         rows = np.concatenate([rows_of[a], rows_of[b]])
         p_a, p_b = (np.where(doubts.nodes[rows] == v, doubts.probabilities[rows], 0.0).sum(axis=1) for v in (a, b))
-        wrong = np.where(targets[rows] == a, p_b > p_a, p_a > p_b)
-        share = min(wrong[: n_rows[a]].mean(), wrong[n_rows[a] :].mean())  # of the one that is told better
-        if share < ALIKE:
+        ratio = np.log(p_a + LEAST) - np.log(p_b + LEAST)
+        told = _told_apart(ratio[: n_rows[a]], ratio[n_rows[a] :])
+        if told >= _told_apart_at_most(n_rows[a], n_rows[b]):
             continue
         few, many = sorted((a, b), key=lambda v: n_rows[v])
         names = taxonomy.names[few], taxonomy.names[many]
         together = "siblings" if set(taxonomy.parent_ids(a)) == set(taxonomy.parent_ids(b)) else "in two branches"
         shared = words.shared(rows_of[a], rows_of[b])
         said = (
-            f"{_titled(taxonomy, few)} and {_titled(taxonomy, many)} ({together}) are taken for each other in "
-            f"{wrong.mean():.0%} of their {len(rows):,} rows" + (f"; both have {', '.join(shared)}." if shared else ".")
+            f"{_titled(taxonomy, few)} and {_titled(taxonomy, many)} ({together}) are not told apart: of two of their "
+            f"{len(rows):,} rows, the one that fits better has the label in {told:.0%}, and by chance in 50%"
+            + (f"; both have {', '.join(shared)}." if shared else ".")
         )
-        sure = float(min(1.0, 2 * share))
+        sure = float(min(1.0, 2 * (1 - told)))
         edit = Edit("merge", node=names[0], new=names[1], sure=sure, evidence=said)
-        yield Finding("alike", names, tuple(rows[wrong][:5].tolist()), said, sure, (edit,))
+        yield Finding(
+            "alike", names, tuple(rows[np.argsort(np.abs(ratio), kind="stable")[:5]].tolist()), said, sure, (edit,)
+        )
+
+
+def _told_apart(one: Floats, other: Floats) -> float:
+    """Return the share of pairs of values of which that of the one is larger (the area under the ROC curve)."""
+    from scipy.stats import rankdata
+
+    n = len(one)
+    return float((rankdata(np.concatenate([one, other]))[:n].sum() - n * (n + 1) / 2) / (n * len(other)))
+
+
+def _told_apart_at_most(n: int, m: int) -> float:
+    """Return the area of n and m rows below which they are alike.
+
+    Of labels told apart with an area of `TOLD_APART`, a share of about `MISSED` is below it, and of random parts
+    of one label as small a share is above it if there are many rows (variances of Hanley and McNeil 1982).
+    """
+    from scipy.stats import norm
+
+    def deviation(area: float) -> float:
+        two, both = area / (2 - area) - area**2, 2 * area**2 / (1 + area) - area**2
+        return float(np.sqrt((area * (1 - area) + (n - 1) * two + (m - 1) * both) / (n * m)))
+
+    width = float(norm.isf(MISSED))
+    return min(0.5 + width * deviation(0.5), TOLD_APART - width * deviation(TOLD_APART))
 
 
 class Words:
@@ -181,6 +209,14 @@ class Words:
         both = np.minimum(*means)
         best = np.argsort(-both, kind="stable")[:MOST_WORDS]
         return [str(self.names[j]) for j in best if both[j] > 0]
+
+    def telling(self, one: Ids, other: Ids) -> list[str]:
+        """Return the features whose mean in the one set of rows is most above that in the other."""
+        if self.names is None or not sparse.issparse(self.rows):
+            return []
+        means = [np.asarray(self.rows[part].mean(axis=0)).ravel() for part in (one, other)]
+        best = np.argsort(means[1] - means[0], kind="stable")[: MOST_WORDS // 2]
+        return [str(self.names[j]) for j in best if means[0][j] > means[1][j]]
 
 
 class Places:
@@ -256,48 +292,19 @@ class Places:
         edit = Edit("move", node=names[0], old=names[1], new=names[2], sure=sure, evidence=said)
         return Finding("misplaced", names, tuple(rows[:5].tolist()), said, sure, (edit,))
 
-    def two_in_one(self) -> Iterator[Finding]:
-        """Yield labels whose rows fall into two halves that are further apart than those of other labels."""
-        indptr, frontier = self.labels.frontier
-        node_of = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr)), frontier
-        halves = {}
-        for v in np.unique(frontier).tolist():
-            rows = node_of[0][node_of[1] == v]
-            if len(rows) >= FEWEST_TO_SPLIT:
-                halves[v] = (*split_in_two(self.rows[rows]), rows)
-        if len(halves) < FEWEST_ROWS:
-            return
-        gaps = np.array([gap for gap, *_ in halves.values()])
-        spread = max(float(np.median(np.abs(gaps - np.median(gaps)))), 1e-12)
-        for v, (gap, side, rows) in halves.items():
-            deviation = (gap - float(np.median(gaps))) / spread
-            if deviation > SPLITS_APART and SMALLEST_HALF <= side.mean() <= 1 - SMALLEST_HALF:
-                share = f"{side.mean():.0%} and {1 - side.mean():.0%}"
-                said = f"The {len(rows):,} rows of {_titled(self.taxonomy, v)} are of two kinds ({share})."
-                some = (*rows[side][:3].tolist(), *rows[~side][:3].tolist())
-                yield Finding("two in one", (self.taxonomy.names[v],), some, said, min(1.0, deviation / 20))
 
-
-def split_in_two(rows: Floats, n_rounds: int = 10) -> tuple[float, npt.NDArray[np.bool_]]:
-    """Return the distance of two halves over the spread within them, and which rows are in the first (2-means)."""
-    centred = rows - rows.mean(axis=0)
-    axis = np.linalg.svd(centred, full_matrices=False)[2][0]
-    side = centred @ axis > 0
-    for _ in range(n_rounds):
-        if side.all() or not side.any():
-            return 0.0, side
-        first, second = rows[side].mean(axis=0), rows[~side].mean(axis=0)
-        nearer = rows @ (first - second) > (first @ first - second @ second) / 2
-        if np.array_equal(nearer, side):
-            break
-        side = nearer
-    if side.all() or not side.any():
-        return 0.0, side
-    between = rows[side].mean(axis=0) - rows[~side].mean(axis=0)
-    length = float(np.linalg.norm(between))
-    along = rows @ (between / max(length, 1e-12))
-    within = np.sqrt(side.mean() * along[side].var() + (1 - side.mean()) * along[~side].var())
-    return length / max(float(within), 1e-12), side
+def two_in_one(X: Any, labels: LabelMatrix, words: Words, random_state: int = 0) -> Iterator[Finding]:
+    """Yield labels whose rows are of two kinds that have little in common."""
+    for label, rows, first, cosine in labels_of_two_kinds(X, labels, random_state):
+        kinds = rows[first], rows[~first]
+        telling = [words.telling(*kinds), words.telling(*kinds[::-1])]
+        shares = [
+            f"{len(kind) / len(rows):.0%}" + (f" with {', '.join(some)}" if some else "")
+            for kind, some in zip(kinds, telling, strict=True)
+        ]
+        said = f"The rows of {_titled(labels.taxonomy, label)} are of two kinds: {', and '.join(shares)}."
+        some = (*kinds[0][:3].tolist(), *kinds[1][:3].tolist())
+        yield Finding("two in one", (labels.taxonomy.names[label],), some, said, min(1.0, (1 - cosine) / 2))
 
 
 def _titled(taxonomy: Taxonomy, v: int) -> str:
