@@ -1,7 +1,8 @@
 """The duality gap of the joint dual: its value, and a primal point that belongs to it.
 
-w(α) is a poor primal point where many rows miss the margin by a little, as under the hinges. Leaves that are optimal
-given their parents, with the inner nodes of α, are a good one. Where the dual is not sparse, w(α) is a good one.
+w(α) is a poor primal point where many rows miss the margin by a little, as under the hinges, and where there are many
+leaves: 13 % above the optimum in a logistic regression whose dual was 1 % below it. Leaves that are optimal given their
+parents, with the inner nodes of α, are a good one.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_
 from cladist.solvers.cost import count_effort
 from cladist.solvers.linear.one_vs_rest import EPSILON, widen
 from cladist.solvers.problem import random_generator
-from cladist.solvers.tree.joint_dual import RESTING, Ids32, JointDual, Workspace
+from cladist.solvers.tree.joint_dual import NO_ROWS, RESTING, Ids32, JointDual, Workspace
 from cladist.storage.array_pool import storable
 
 SMALLEST_FLOAT32, SMALLEST_FLOAT64 = 1e-6, 1e-10  # lowest violations of optimality that leaves are solved to
@@ -132,40 +133,21 @@ def _dual_product(joint: JointDual, b: int, lanes: LaneProblem, space: Workspace
 def primal_point(
     joint: JointDual, eps: float, max_sweeps: int, start: list[BlockAlphas] | None = None, *, dense: bool
 ) -> PrimalPoint:
-    """Return a primal point: every leaf optimal given the nodes above, or w(α). The α stay as they are.
+    """Return a primal point: every leaf optimal given the nodes above. The α stay as they are.
 
-    Under the hinges, leaves begin at `start`, their own α at an earlier point, and the active rows of all blocks are
-    listed anew, for the sweeps that follow.
+    Leaves begin at `start`, their own α at an earlier point. Under the hinges, the active rows of all blocks are listed
+    anew, for the sweeps that follow.
     """
     joint.refresh()
-    leaves: list[Any] | None = None
+    solved = joint.map_blocks(_solve_leaves, start, eps=eps, max_sweeps=max_sweeps, dense=dense)
+    leaves, terms = [leaf for leaf, _, _ in solved], [terms for _, terms, _ in solved]
     if joint.surrogate.sparse_dual:
-        solved = joint.map_blocks(_solve_leaves, start, eps=eps, max_sweeps=max_sweeps, dense=dense)
-        leaves, terms = [leaf for leaf, _, _ in solved], [terms for _, terms, _ in solved]
         joint.list_active([active for _, _, active in solved])
-    else:
-        terms = joint.map_blocks(_evaluate_leaves)
     apart = joint.stored_energy() + sum(each.inner + each.leaves for each in terms)
     lost, longest = sum(each.lost for each in terms), max(each.longest for each in terms)
     weights, own = (leaves, None) if dense else (None, leaves)
     visits = sum(each.visits for each in terms)
     return PrimalPoint(_sum_dual(joint, terms), apart / 2 + lost, lost, longest, weights, own, visits)
-
-
-def _evaluate_leaves(joint: JointDual, b: int, _: None) -> _BlockTerms:
-    """Return the terms of a block at w(α)."""
-    lanes, alphas = joint.lanes(b), joint.states[b].alphas
-    with joint.workspace() as space:
-        kernels.put_rows(*alphas, space.alpha)
-        inner = _put_parents(joint, b, lanes, space)
-        _add_own(lanes, alphas, space)
-        lost, gap, product = kernels.joint_terms(lanes, joint.surrogate, space.W, space.alpha)
-        gain, longest = lost + product - gap, _longest(joint, space.W, lanes.n_lanes)
-        leaves = kernels.squared_distance(space.W, space.above, lanes.n_lanes)
-        if _needs_own_product(joint, b):
-            product = _dual_product(joint, b, lanes, space)
-        kernels.clear(alphas.rows, space.alpha)
-        return _BlockTerms(gain, product, inner, leaves, lost, longest)
 
 
 def _add_own(lanes: LaneProblem, alphas: BlockAlphas, space: Workspace) -> None:
@@ -219,15 +201,17 @@ def _solve_leaves(
         kernels.clear(alphas.rows, alpha)
         leaves, longest = kernels.squared_distance(W, space.above, lanes.n_lanes), _longest(joint, W, lanes.n_lanes)
         terms = _BlockTerms(gain, product, inner, leaves, lost, longest, int(effort[flat.VISITS]))
-        return W.copy() if dense else own, terms, active[:n_active].copy()
+        listed = active[:n_active].copy() if joint.surrogate.sparse_dual else NO_ROWS  # where no row rests, it is all
+        return W.copy() if dense else own, terms, listed
 
 
 def _descend(
     joint: JointDual, b: int, lanes: LaneProblem, space: Workspace, start: BlockAlphas | None, limits: Any
 ) -> BlockAlphas:
-    """Solve the leaves of a block; return their own α at the best length of w − p. Those of the workspace change, too.
+    """Solve the leaves of a block; return their own α, under the hinges at the best length of w − p.
 
-    They begin at the α of the state; or at `start`, over the rows that are active then, if few sweeps are made.
+    They begin at the α of the state; or at `start`, over the rows that are active then, if few sweeps are made. In the
+    workspace α change, too.
     """
     W, alpha, listed = space.W, space.alpha, joint.order
     eps, max_sweeps, generator, effort = limits
@@ -242,6 +226,8 @@ def _descend(
     first = np.flatnonzero(lanes.mask).astype(np.int32)
     flat.descend(lanes, joint.surrogate, listed, first, W, alpha, eps, max_sweeps, generator, effort)
     alpha[:, lanes.n_lanes :] = 0
+    if not joint.surrogate.sparse_dual:
+        return joint.nonzero_alphas(alpha)
     if few:  # a row that rests beyond the margin hardly matters for the length of w − p, and takes most of the time
         listed = np.union1d(joint.candidates(b), joint.nonzero_alphas(alpha).rows)
     lengths = np.ones((1, WIDTH))

@@ -51,6 +51,7 @@ SMALLEST_EPS = 1e-6
 TIGHTER = 0.25  # times the violation that leaves are solved to, where the dual has settled and the gap has not closed
 # Times tol, and at least: the part of the mean share by which optimality is violated in the first sweeps.
 PART_OF_SHARE, LEAST_PART = 100.0, 0.15
+FORM_GAP = 3e-8  # the gap that rounding may add in the weights returned
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
 KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps", "leaf_eps")
 KEPT_OF_JOINT = ("centres", "states", "agreement", "relaxation", "sweeps_listed")  # stored vectors follow from α
@@ -325,13 +326,13 @@ class _Search:
             entry["reach"] = self.reach
         self.history.append({**entry, "seconds": time.perf_counter() - self.started})
         self.eps = max(self.eps / 2, SMALLEST_EPS)
-        return self.gap <= tol
+        return self.gap <= max(tol - FORM_GAP, tol / 2)
 
     def _update_primal(self) -> None:
         """Compute a primal point, and keep it if it is the best; update the dual."""
         tol, surrogate, dual = self.settings.tol, self.problem.surrogate, self.dual
         sweeps = LEAF_SWEEPS if tol < CLOSE or len(self.order) < MANY_ROWS else 1
-        own = None if self.best is None else self.best.own
+        own = self.best.own if self.best is not None and surrogate.sparse_dual else None
         compute = partial(primal_point, self.joint, self.leaf_eps, sweeps, own, dense=self.dense)
         point = compute()
         if self._restore_if_fallen(point.dual) is not point.dual:
@@ -342,7 +343,7 @@ class _Search:
         self.leaf_visits += point.visits
         self.reach = max(point.longest, self.problem.rows.least_reach)
         self._update_dual(point.dual)
-        if not surrogate.sparse_dual:  # all rows have α: a second set of them would take twice the memory
+        if not surrogate.sparse_dual:  # nearly all rows have α: those of an earlier point would take much memory
             self.best = point
         elif point.primal < self.primal:
             self.best = replace(point, alphas=self.joint.alphas, centres=self.joint.centres.copy())
