@@ -49,6 +49,7 @@ class PathSums:
     rows: TrainingRows
     state: list[BlockAlphas]  # α y of every block, from which the nodes within it follow
     own: list[BlockAlphas] | None  # α y that leaves add to their parents' weights; None if they are those of `state`
+    is_sparse: bool = True  # whether few rows have an α
 
     def write_block(self, b: int, W: Floats32) -> None:
         """Set W to the weights of a block's leaves."""
@@ -120,7 +121,7 @@ class PathSumWeights(BlockedWeights):
     def to_arrays(self) -> Arrays:
         """Return the tree, the training rows, and their α y in the leaves."""
         sums, tree = self.sums, self.tree
-        if sums.own is None:
+        if sums.own is None or not sums.is_sparse:
             raise ModelFormatError(
                 "Every row supports a logistic classifier, and all rows are too many to save; fit with "
                 "weights='sparse' and a prune of 0.01 or so."

@@ -350,7 +350,7 @@ class JointDual:
         self.layout.set_vectors(
             self.V, self.rows, lambda b, here: blocks[b].sums_of_lanes(signed[b], here), self.centres
         )
-        return PathSums(self.layout, self.V, self.rows, signed, own)
+        return PathSums(self.layout, self.V, self.rows, signed, own, self.surrogate.sparse_dual)
 
     def _sign(self, b: int, alphas: BlockAlphas) -> BlockAlphas:
         """Turn the α of a block into α y, in place."""
