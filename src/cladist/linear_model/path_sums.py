@@ -168,9 +168,9 @@ class PathSumWeights(BlockedWeights):
         rows, layout = TrainingRows.from_matrix(vectors, constant=constant), build_leaf_blocks(tree, root)
         require_fit(centres.shape == (len(layout.free), rows.n_used), "centres of its roots do not fit")
         V = np.zeros((len(layout.stored_nodes), rows.n_used), np.float32)
-        alphas = [[_alphas_of(shares, block.classes) for block in layout.blocks] for shares in (state, own)]
-        layout.set_vectors(V, rows, lambda b, here: layout.blocks[b].sums_of_lanes(alphas[0][b], here), centres)
-        return cls(PathSums(layout, V, rows, *alphas), tree, root, centres)
+        inner, leaf = ([_alphas_of(shares, block.classes) for block in layout.blocks] for shares in (state, own))
+        layout.set_vectors(V, rows, lambda b, here: layout.blocks[b].sums_of_lanes(inner[b], here), centres)
+        return cls(PathSums(layout, V, rows, inner, leaf), tree, root, centres)
 
 
 def _read_root(arrays: Arrays) -> tuple[str, bool]:
