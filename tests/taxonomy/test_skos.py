@@ -221,7 +221,7 @@ CHANGES = st.lists(
 
 @pytest.mark.filterwarnings("ignore::cladist.errors.TaxonomyWarning")
 @pytest.mark.parametrize("ending", list(SEEDS))
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=CHANGES)
 def test_changed_vocabularies_are_read_or_refused(tmp_path: Path, ending: str, changes: list[tuple]) -> None:
     content = SEEDS[ending]

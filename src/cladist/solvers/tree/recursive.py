@@ -326,7 +326,10 @@ class _Search:
             entry["reach"] = self.reach
         self.history.append({**entry, "seconds": time.perf_counter() - self.started})
         self.eps = max(self.eps / 2, SMALLEST_EPS)
-        return self.gap <= max(tol - FORM_GAP, tol / 2)
+        ends = last or self.gap <= max(tol - FORM_GAP, tol / 2)
+        if not (ends or self.problem.surrogate.sparse_dual) and self.best is not None:
+            self.best = replace(self.best, own=None)  # nearly all rows: the last check finds them anew
+        return ends
 
     def _update_primal(self) -> None:
         """Compute a primal point, and keep it if it is the best; update the dual."""
