@@ -74,7 +74,7 @@ def test_sizes_are_those_of_the_layout():
     assert terms["stored nodes"] == 4 * 7
     assert terms["workers"] == 3 * (128 * 7 + 88 * 10)
     assert terms["α"] == 5 * 68 * 12
-    assert memory.predicted(both, "logistic")["α"] == 3 * 68 * 12
+    assert memory.predicted(both, "logistic")["α"] == 68 * (12 + 10 * 2)
 
 
 # ---------------------------------------------------------------- the studies

@@ -10,7 +10,7 @@ workers       (w + 1) (128 d + (84 + 4 s) n): two sets of sixteen weights a feat
               thread that calls, which puts α back where the dual was highest
 α, hinges     5 · 68 p: those of the search, those where the dual was highest, those of the best point and its leaves'
               own, and the leaves' own of a check under way. The second and third are mostly the same arrays: then 4
-α, logistic   3 · 68 p: those of the search, the leaves' own of the best point, and of a check under way
+α, logistic   68 (p + n b): those of the search, and the leaves' own of a check, nearly all of which are above 0
 active rows   4 bytes for each pair that was active when all rows were last looked at
 a round       4 d (T + w) + B p/b (144 + 8 s): the moves of the T stored nodes above its blocks; each block's new α,
               blended with the old ones where steps agree too much; and by how much they move what is above, of this
@@ -29,7 +29,7 @@ import numpy as np
 
 from cladist.linear_model.problem_tree import LeafBlocks, schedule_rounds
 
-ALPHA_COPIES = {"logistic": 3}  # 5 with other losses
+ALPHA_COPIES = 5
 
 
 @dataclass(frozen=True)
@@ -81,15 +81,16 @@ def predicted(sizes: Sizes, loss: str) -> dict[str, int]:
     >>> predicted(sizes, "hinge")
     {'rows': 2840, 'stored nodes': 240, 'workers': 10320, 'α': 4080, 'active rows': 64, 'a round': 1232}
     >>> predicted(sizes, "logistic")["α"]
-    2448
+    3536
     """
     n, d, pairs = sizes.rows, sizes.features, sizes.pairs
+    alphas = pairs + n * sizes.blocks if loss == "logistic" else ALPHA_COPIES * pairs
     in_a_round = pairs * sizes.together // sizes.blocks
     return {
         "rows": 2 * (8 * sizes.nonzeros + 12 * n) + 100 * n,
         "stored nodes": 4 * d * sizes.stored,
         "workers": (sizes.workers + 1) * (128 * d + (84 + 4 * sizes.above) * n),
-        "α": 68 * pairs * ALPHA_COPIES.get(loss, 5),
+        "α": 68 * alphas,
         "active rows": 4 * sizes.active,
         "a round": 4 * d * (sizes.touched + sizes.workers) + in_a_round * (144 + 8 * sizes.above),
     }
