@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks import bench, cells, comparison, heat_map
+from benchmarks import bench, cells, comparison, heat_map, verdicts
 from benchmarks.comparison import METHODS
 from benchmarks.data_sets import DATA, NOT_TO_BE_HAD
 from benchmarks.papers import published
@@ -35,7 +35,8 @@ def content() -> str:
     sections += ["\n".join(f"- {text}" for text in heat_map.sentences(ranking)) or "Nothing is measured yet."]
     sections += ["## Papers"]
     sections += [in_markdown(part) for paper in published.names() for part in bench.runner(paper).parts()]
-    return "\n\n".join([*sections, "## Every method on every data set", in_markdown(comparison_part())])
+    sections += ["## Every method on every data set", in_markdown(comparison_part())]
+    return "\n\n".join([*sections, "## Does the hierarchy help?", in_markdown(verdicts.part())])
 
 
 def comparison_part() -> Part:

@@ -24,7 +24,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from benchmarks.harness import RESULTS, in_new_process, print_rows, write_results
+from benchmarks import harness
+from benchmarks.harness import in_new_process, print_rows, write_results
+from benchmarks.tables import Part
 from cladist import datasets
 from cladist.datasets import make_topics
 from cladist.evaluation import compare
@@ -104,8 +106,7 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help="measure cases again that have a result")
     options = parser.parse_args()
     chosen = options.cases.split(",") if options.cases else list(cases())
-    place = RESULTS / f"{NAME}.json"
-    rows = {row["case"]: row for row in json.loads(place.read_text())["rows"]} if place.exists() else {}
+    rows = {row["case"]: row for row in read()}
     for case in chosen:
         if not options.again and rows.get(case, {}).get("budget_s") == options.budget:
             continue
@@ -115,6 +116,30 @@ def main() -> None:
         print(rows[case]["sentence"], flush=True)
     write_results(NAME, judged(rows), quiet=True, data="the twenty cases of benchmarks/verdicts.py")
     print(f"right: {sum(row['right'] for row in judged(rows))} of {len(rows)}")
+
+
+def read() -> list[dict[str, Any]]:
+    """Return the cases measured so far."""
+    place = harness.RESULTS / f"{NAME}.json"
+    return list(json.loads(place.read_text(encoding="utf-8"))["rows"]) if place.exists() else []
+
+
+def part() -> Part:
+    """Return the table of the results page."""
+    rows = read()
+    lines = [
+        [row["case"], row["verdict"], row["expected"], f"{row['trained on']:,}", f"{row['held out']:,}",
+         f"{row['wall_s']:,.0f}", row["sentence"]]
+        for row in rows
+    ]  # fmt: skip
+    header = ["case", "verdict", "right would be", "trained on", "held out", "seconds", "in words"]
+    budgets = ", ".join(f"{budget:g}" for budget in sorted({row["budget_s"] for row in rows}))
+    remark = (
+        f"{sum(row['right'] for row in rows)} of {len(rows)} verdicts are right. Budget of a case: {budgets} seconds by "
+        "the clock. Shuffled: the leaves of the tree are shuffled; topics: generated rows that follow their tree; noise: "
+        "generated rows that do not."
+    )
+    return Part("Verdicts of cladist compare", header, lines, [remark] if rows else [])
 
 
 def judged(rows: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
