@@ -135,6 +135,10 @@ def test_columns_of_the_same_name_are_kept(folder: Path, run: Any) -> None:
         (("migrate", *DATA, *TREES, "--known", "nothing", "--out", "o.csv"), "there is no column 'nothing'"),
         (("migrate", "odd.csv", "--label", "code", *TREES, "--out", "o.csv"), "Row 2: the crosswalk has no old label"),
         (("migrate", *DATA, *TREES, "--checked", "bad.csv", "--out", "o.csv"), "wanted the number of a row, got 'x'"),
+        (
+            ("migrate", *DATA, *TREES, "--worklist-size", "9", "--out", "o.csv"),
+            "name its file with --worklist FILE",
+        ),
         (("taxonomy", "old.csv", "--out", "w.csv"), "name the new version of FILE with --diff NEW"),
         (("taxonomy", "old.csv", "--diff", "new.csv", "--out", "w.json"), "A crosswalk is written as .csv or .tsv"),
         (("taxonomy", "old.csv", "--diff", "new.csv", "--data", "data.csv"), "with --text and --label"),

@@ -104,6 +104,10 @@ def test_a_migrated_model_as_json_and_by_a_proposed_crosswalk(folder: Path, run:
         (("svm", *NEW_VERSION, "--out", "."), "one folder, or one lies in the other"),
         (("svm", *NEW_VERSION, "--out", "walk.csv"), "is a file, and a model is a folder"),
         (("svm", *NEW_VERSION, "--out", "moved", "--label", "code"), "--label is for tables, and svm is a model"),
+        (
+            ("svm", *NEW_VERSION, "--out", "moved", "--worklist-size", "200"),
+            "--worklist-size is for tables, and svm is a model",
+        ),
         (("svm", *NEW_VERSION, "--out", "moved", "--from", "old.csv"), "--from is for tables"),
         (("svm", *NEW_VERSION, "--out", "moved", "--sure", "0.9"), "--sure is for tables"),
         (("svm", "--crosswalk", "bad.csv", "--to", "new.csv", "--out", "moved"), "is not in the new taxonomy: 'z'"),

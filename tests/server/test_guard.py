@@ -86,6 +86,14 @@ def test_a_client_that_asks_too_often_has_to_wait(serve: Serve, calibrated: Any)
     assert client.get("/healthz").status_code == 200
 
 
+def test_checks_of_health_do_not_count(serve: Serve, calibrated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cladist.server.guard.time.monotonic", lambda: 0.0)
+    client = serve({"topics": calibrated}, rate=2.0)
+    for path in ("/healthz", "/readyz") * 5:
+        assert client.get(path).status_code == 200
+    assert [client.get("/model").status_code for _ in range(3)] == [200, 200, 429]
+
+
 def test_rates_are_of_each_client_and_forget_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr("cladist.server.guard.time.monotonic", lambda: clock[0])

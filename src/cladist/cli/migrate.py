@@ -38,6 +38,7 @@ WORK_COLUMNS = ("new_label", "row", "old_label", "candidates", "text", "why")
 SEP = ";"
 
 WALK = "Crosswalk"
+WORKLIST_SIZE = 200
 OF_MODELS = "Or the folder of a model."
 OUT_HELP = "The table to write: .csv, .tsv or .jsonl; for a model, the folder of the new one."
 WALK_HELP = "The crosswalk: columns old and new, a correspondence table, SKOS mappings or an OBO file."
@@ -48,6 +49,7 @@ KNOWN_HELP = "The column with the new label, in rows that have one already."
 CHECKED_HELP = "A worklist in which people have filled in the column new_label."
 SURE_HELP = "How often decisions of models have to be right; other rows are left open."
 UNKNOWN_HELP = "Whether a label that the crosswalk does not have is an error, or left open."
+SIZE_HELP = f"The rows of the worklist; {WORKLIST_SIZE} by default."
 WORK_HELP = "Write the rows that people should label first to this CSV file."
 
 
@@ -65,7 +67,7 @@ def command(
     sure: Annotated[float, output.option("--sure P", SURE_HELP, min=0.5, max=0.999)] = SURE,
     unknown: Annotated[Unknown, output.option("--unknown", UNKNOWN_HELP)] = Unknown.error,
     worklist: Annotated[Path | None, output.option("--worklist FILE", WORK_HELP)] = None,
-    worklist_size: Annotated[int, output.option("--worklist-size N", "The rows of the worklist.", min=1)] = 200,
+    worklist_size: Annotated[int | None, output.option("--worklist-size N", SIZE_HELP, min=1)] = None,
     report: Annotated[Path | None, output.option("--report FILE", "Write the report to this JSON file.")] = None,
     seed: Annotated[int, output.option("--seed N", "Another number draws other rows.", min=0)] = 0,
     text: output.Texts = None,
@@ -96,6 +98,7 @@ def command(
             "--known": known,
             "--checked": checked,
             "--worklist": worklist,
+            "--worklist-size": worklist_size,
             "--text": text,
         }
         unused |= {"--label": label, "--path-sep": path_sep, "--format": format, "--query": query, "--seed": seed}
@@ -104,6 +107,8 @@ def command(
         run(terminal, Path(data), out, (crosswalk, new, (old_column, new_column)), report, unused)
         return
     _check_options(data, out, crosswalk, old, new, label, (old_column, new_column))
+    if worklist is None and worklist_size is not None:
+        raise ParameterError("--worklist-size is the size of a worklist; name its file with --worklist FILE.")
     assert out is not None
     targets = [path for path in (out, worklist, report) if path is not None]
     for k, path in enumerate(targets):
@@ -128,7 +133,7 @@ def command(
     if worklist is not None:
         from cladist.evaluation.migration_report import worklist as find_tasks
 
-        tasks = find_tasks(migration, worklist_size)
+        tasks = find_tasks(migration, worklist_size or WORKLIST_SIZE)
         output.write_text(worklist, format_worklist(tasks))
         values |= {"worklist": str(worklist), "worklist_rows": len(tasks)}
     if report is not None:
