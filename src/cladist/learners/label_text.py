@@ -34,7 +34,7 @@ USES = ("prior", "rows")
 # leaves without rows. From one to the next, such leaves are predicted more often.
 CHOICES = {
     "prior": ((0.5, 1.0), (1.0, 0.1), (2.0, 0.03), (4.0, 0.01), (8.0, 0.001)),
-    "rows": ((1.0, 1.0), (4.0, 0.1), (16.0, 0.03), (16.0, 0.01), (64.0, 0.001)),
+    "rows": ((1.0, 1.0), (4.0, 0.1), (16.0, 0.03), (64.0, 0.01), (64.0, 0.003)),
 }
 DEFAULT_CHOICE = 1.0, 0.1  # with too few rows to choose
 LEAST_ROWS = 100
