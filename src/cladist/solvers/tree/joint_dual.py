@@ -7,13 +7,13 @@ Stops     when (primal − dual) / primal ≤ tol
 Found by  coordinate descent on sixteen leaves at a time, `cladist.kernels.joint`, the others fixed; several blocks may
           be solved from one snapshot of the nodes that they share
 
-A free root has no v: it is w itself, and the dual demands s = Σ α y x = 0 below it. Instead of 0 it is pulled to its
-position one sweep ago, w = z + s with z ← w after each sweep (Rockafellar's proximal point): s goes to 0.
+A free root has no v: it is w itself, and the dual demands s = Σ α y x = 0 below it. Instead of 0 it is pulled to a
+point z that follows it, w = z + s, so that s goes to 0: see `FreeRoots`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import VISITS, LaneProblem
 from cladist.linear_model.path_sums import PathSums
 from cladist.linear_model.problem_tree import BlockAlphas, LaneSums, LeafBlocks, squared_norms
-from cladist.linear_model.training_rows import Floats32, Ids, aligned_zeros
+from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
 from cladist.solvers.cost import count_effort
 from cladist.solvers.problem import OneVsRest, random_generator
 from cladist.storage.array_pool import storable
@@ -54,6 +54,47 @@ class BlockState(NamedTuple):
     alphas: BlockAlphas = BlockAlphas.none()
     active: Ids32 = NO_ROWS
     visits: int = 0
+
+
+@storable
+class FreeRoots(NamedTuple):
+    """The points z to which free roots are pulled: the accelerated proximal point method (Güler 1992).
+
+    After a sweep z ← w + β (w − w of the sweep before), with Nesterov's β, which begins anew at 0 where the root turns.
+    """
+
+    centres: Floats32  # z (free roots × features in use)
+    positions: Floats32  # w one sweep ago
+    momentum: Floats64  # t of each root, from which β comes
+
+    @classmethod
+    def at_zero(cls, n_roots: int, n_features: int) -> FreeRoots:
+        """Return roots that are pulled to 0 and have not moved."""
+        zero = np.zeros((n_roots, n_features), np.float32)
+        return cls(zero, zero.copy(), np.ones(n_roots))
+
+    def copy(self) -> FreeRoots:
+        """Return the same with arrays of its own."""
+        return FreeRoots(self.centres.copy(), self.positions.copy(), self.momentum.copy())
+
+    def put(self, place: Any, parts: Iterable[Any]) -> None:
+        """Set the values of some roots."""
+        self.centres[place], self.positions[place], self.momentum[place] = parts
+
+    def begin_at(self, centres: Floats32) -> None:
+        """Pull the roots to these points, as if they had not moved."""
+        self.put(slice(None), (centres, centres, 1.0))
+
+    def advance(self, place: int, w: Floats32) -> Floats32:
+        """Move the point to which a root at w is pulled; return by how much."""
+        moved, pull = w - self.positions[place], w - self.centres[place]
+        # By numpy's own sum: those of BLAS depend on the number of threads.
+        turned = float(np.sum(moved * pull, dtype=np.float64)) < 0
+        before = 1.0 if turned else float(self.momentum[place])
+        now = (1 + np.sqrt(1 + 4 * before**2)) / 2
+        step = pull + np.float32((before - 1) / now) * moved
+        self.put(place, (self.centres[place] + step, w, now))
+        return step
 
 
 class BlockChange(NamedTuple):
@@ -86,7 +127,7 @@ class JointDual:
         self.surrogate, self.rows = problem.surrogate, problem.rows
         self.sharing, self.free = np.float32(layout.sharing), layout.free
         self.V = np.zeros((len(layout.stored_nodes), self.rows.n_used), np.float32)  # v, and w of free roots
-        self.centres = np.zeros((len(self.free), self.rows.n_used), np.float32)  # z of free roots
+        self.roots = FreeRoots.at_zero(len(self.free), self.rows.n_used)
         self.pulls = np.zeros((len(self.free), self.rows.n_used))  # s of free roots, as `refresh` found it
         self.states = [BlockState() for _ in layout.blocks]
         self.order = np.arange(len(self.rows), dtype=np.int32)  # that of rows in memory, which is random
@@ -116,6 +157,11 @@ class JointDual:
 
     def close(self) -> None:
         """End what works for this object."""
+
+    @property
+    def centres(self) -> Floats32:
+        """The points z to which free roots are pulled."""
+        return self.roots.centres
 
     @property
     def alphas(self) -> list[BlockAlphas]:
@@ -165,11 +211,9 @@ class JointDual:
         return full
 
     def end_sweep(self) -> None:
-        """Move the positions to which free roots are pulled."""
+        """Move the points to which free roots are pulled."""
         for place, root in enumerate(self.free.tolist()):
-            here = self.V[root].copy()
-            self.V[root] += here - self.centres[place]
-            self.centres[place] = here
+            self.V[root] += self.roots.advance(place, self.V[root])
 
     def count_blocks(self, together: list[int]) -> tuple[Any, Any]:
         """Return how many blocks of a round are below each stored node, and how many times it counts in their steps."""
@@ -307,6 +351,7 @@ class JointDual:
 
     def start_from(self, alphas: list[BlockAlphas]) -> None:
         """Set the α of all blocks, clipped to their bounds, and the stored vectors that belong to them."""
+        self.roots.begin_at(self.centres)
         self.V[:] = 0
         self.V[self.free] = self.centres
         self.states, self.sweeps_listed, self.is_fresh = [BlockState() for _ in alphas], -1, False

@@ -25,7 +25,17 @@ from cladist.linear_model.path_sums import PathSums
 from cladist.linear_model.problem_tree import BlockAlphas, LaneSums, LeafBlocks, squared_norms
 from cladist.linear_model.training_rows import Floats32, Ids
 from cladist.solvers.problem import OneVsRest
-from cladist.solvers.tree.joint_dual import BlockChange, BlockState, Ids32, JointDual, Steps, Totals, blend, steps_of
+from cladist.solvers.tree.joint_dual import (
+    BlockChange,
+    BlockState,
+    FreeRoots,
+    Ids32,
+    JointDual,
+    Steps,
+    Totals,
+    blend,
+    steps_of,
+)
 
 
 class Step(NamedTuple):
@@ -155,19 +165,21 @@ def measure(worker: JointWorker, _: None, steps: dict[int, Step]) -> dict[int, t
     return {u: (float(squared_norms(s)), q) for u, (s, q) in worker.totals.items() if u in led}
 
 
-def end_sweep(worker: JointWorker, _: None, share: float | None) -> dict[int, tuple[Floats32, Floats32]]:
-    """Apply the last round, and move the positions of free roots; return those that this worker speaks for."""
+def end_sweep(worker: JointWorker, _: None, share: float | None) -> dict[int, tuple[Floats32, list[Any]]]:
+    """Apply the last round, and move the points that free roots are pulled to; return those it speaks for."""
     worker.apply(share)
     joint = worker.joint
     joint.end_sweep()
-    return {place: (joint.V[u], joint.centres[place]) for place, u in enumerate(joint.free.tolist()) if u in worker.led}
+    led = [(place, u) for place, u in enumerate(joint.free.tolist()) if u in worker.led]
+    return {place: (joint.V[u], [part[place] for part in joint.roots]) for place, u in led}
 
 
-def put_states(worker: JointWorker, states: dict[int, BlockState], told: tuple[Floats32, int]) -> None:
-    """Set the states of the own blocks, the centres of free roots, and for how long active rows are listed."""
+def put_states(worker: JointWorker, states: dict[int, BlockState], told: tuple[FreeRoots, int]) -> None:
+    """Set the states of the own blocks, the free roots, and for how long active rows are listed."""
     for b, state in states.items():
         worker.joint.states[b] = state
-    worker.joint.centres[:], worker.joint.sweeps_listed = told
+    roots, worker.joint.sweeps_listed = told
+    worker.joint.roots.put(slice(None), roots)
 
 
 def give_sums(worker: JointWorker, _: None, __: None) -> dict[int, LaneSums]:
@@ -197,7 +209,7 @@ def refresh(
 def begin(worker: JointWorker, alphas: dict[int, BlockAlphas], centres: Floats32) -> dict[int, Any]:
     """Begin at some α of the own blocks; return the clipped ones, and how they move shared nodes."""
     worker.joint.states, worker.joint.sweeps_listed = [BlockState() for _ in worker.joint.states], -1
-    worker.joint.centres[:] = centres
+    worker.joint.roots.begin_at(centres)
     worker.changes = {b: worker.joint.begin_at(b, own) for b, own in alphas.items()}
     return {
         b: (change.state.alphas, change.rows, change.coefficients[:, worker.shared_places(b)])
@@ -291,14 +303,15 @@ class RemoteJoint(JointDual):
     def _settle(self) -> None:
         """Let all workers apply the last round."""
         for part in self.group.call(end_sweep, None, self.share):
-            for place, (vector, centre) in part.items():
-                self.V[self.free[place]], self.centres[place] = vector, centre
+            for place, (vector, root) in part.items():
+                self.V[self.free[place]] = vector
+                self.roots.put(place, root)
         self.share = None
 
     def refresh(self) -> None:
         """Recompute the stored vectors from α, without the rounding errors of the sweeps."""
         given = {b: s for part in self.group.call(give_sums, is_logged=False) for b, s in part.items()}
-        self.group.begin_log((put_states, self._divided(self.states), (self.centres.copy(), self.sweeps_listed)))
+        self.group.begin_log((put_states, self._divided(self.states), (self.roots.copy(), self.sweeps_listed)))
         self.pulls = np.zeros((len(self.free), self.rows.n_used))
         for energies, roots in self.group.call(refresh, None, (given, self.sweeps_listed)):
             self.energies.update(energies)
@@ -308,7 +321,7 @@ class RemoteJoint(JointDual):
 
     def take_over(self) -> None:
         """Make the stored vectors belong to states and centres that were set from outside."""
-        self.group.call(put_states, self._divided(self.states), (self.centres.copy(), self.sweeps_listed))
+        self.group.call(put_states, self._divided(self.states), (self.roots.copy(), self.sweeps_listed))
         self.refresh()
 
     def start_from(self, alphas: list[BlockAlphas]) -> None:
@@ -324,6 +337,7 @@ class RemoteJoint(JointDual):
         for b, (clipped, _, _) in begun.items():
             self.states[b] = BlockState(clipped)
         self.group.call(build, None, {b: (None, *entry[1:]) for b, entry in begun.items()})
+        self.roots.begin_at(self.centres)
         self.V[self.free] = self.centres  # as far as is known here
 
     def list_active(self, active: list[Ids32]) -> None:

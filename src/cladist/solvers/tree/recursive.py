@@ -54,7 +54,7 @@ PART_OF_SHARE, LEAST_PART = 100.0, 0.15
 FORM_GAP = 3e-8  # the gap that rounding may add in the weights returned
 ROUNDING_GAP = 1e-6  # the gap that α in float32 may leave, over the largest α ‖x‖
 KEPT = ("best", "dual", "reach", "root_bound", "highest_alphas", "history", "leaf_visits", "eps", "leaf_eps")
-KEPT_OF_JOINT = ("centres", "states", "agreement", "relaxation", "sweeps_listed")  # stored vectors follow from α
+KEPT_OF_JOINT = ("roots", "states", "agreement", "relaxation", "sweeps_listed")  # stored vectors follow from α
 CLOSE, MANY_ROWS = 1e-4, 10_000  # for a wider gap and this many rows, one sweep over all rows is enough
 
 
