@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cladist.errors import LabelError
 from cladist.metrics import report, tree_induced_error
-from cladist.report import find_errors
+from cladist.report import find_errors, html_report
 from cladist.report.error_sections import branch_groups, sample_rows, sibling_groups
 from cladist.report.error_words import frequency_bins, key_sentences
 from cladist.taxonomy import Taxonomy
@@ -107,3 +107,12 @@ def test_no_errors():
 def test_sides_of_different_length_are_refused():
     with pytest.raises(LabelError, match="rows"):
         find_errors(["1"], ["1", "c"], TREE)
+
+
+def test_codes_stand_beside_titles_that_do_not_say_them():
+    titles = {"9": "Diseases of the heart (I00-I99)", "I10": "Pressure (I10)"}
+    taxonomy = Taxonomy.from_paths(["9", "I10"]).with_titles(titles)
+    errors = find_errors(["9"], ["I10"], taxonomy)
+    page = html_report(report(["9"], ["I10"], taxonomy), title="t", errors=errors)
+    assert "(I00-I99)</bdi></button> <code>9</code>" in page
+    assert "<code>I10</code>" not in page

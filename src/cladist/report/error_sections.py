@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -238,7 +239,8 @@ def _link(errors: Errors, v: int) -> str:
 
 def _code(name: str, title: str) -> str:
     """Return the name of a node where its title does not say it."""
-    return "" if name in title or name.endswith(title) else f" <code>{shown(name)}</code>"
+    is_said = name.endswith(title) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", title)
+    return "" if is_said else f" <code>{shown(name)}</code>"
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, wide: Sequence[int] = ()) -> str:
