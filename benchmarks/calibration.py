@@ -41,9 +41,9 @@ Outcomes = list[tuple[Any, Any]]  # of each level, the rows' highest probability
 
 
 def rows_to_fit(scores: Scores) -> Any:
-    """Return the training rows that calibrations are fitted to, in pieces."""
+    """Return the training rows that calibrations are fitted to, in pieces, each of which is drawn from all rows."""
     order = np.random.default_rng(3).permutation(len(scores.nodes))[:MOST_FITTED]
-    return np.array_split(np.sort(order), 1 + len(order) // ROWS_AT_ONCE)
+    return [np.sort(rows) for rows in np.array_split(order, 1 + len(order) // ROWS_AT_ONCE)]
 
 
 def fit(scores: Scores, learner: str, method: str, level: str) -> tuple[Calibrator, float]:

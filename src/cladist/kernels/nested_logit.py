@@ -229,8 +229,14 @@ def bent(curves, k, log_mass):
     """Return the probability of a step whose log-probability by the model is given."""
     slopes, intercepts, starts, knots, values = curves
     z = log_mass - np.log(max(-np.expm1(log_mass), 1e-13))  # the log odds
-    if starts.shape[0] == 0:
-        return 1.0 / (1.0 + np.exp(-(slopes[k] * z + intercepts[k])))
+    if slopes.shape[0]:
+        slope, value = slopes[k], slopes[k] * z + intercepts[k]
+        if starts.shape[0]:
+            for e in range(starts[k], starts[k + 1]):
+                if z > knots[e]:
+                    value += (values[e] - slope) * (z - knots[e])
+                    slope = values[e]
+        return 1.0 / (1.0 + np.exp(-value))
     first, last = starts[k], starts[k + 1] - 1
     if z <= knots[first]:
         return values[first]
