@@ -270,8 +270,6 @@ def mapie_sets(P: Any, class_nodes: Any, nodes: Any, own: Any, new: Any, alpha: 
         def predict(self, X: Any) -> Any:
             return X.argmax(axis=1)
 
-    if split >= 3:  # it works on dense arrays of rows × classes
-        return {}
     known = own[np.isin(nodes[own], class_nodes)]
     X = P / P.sum(axis=1, keepdims=True)
     found = {}

@@ -116,7 +116,7 @@ def sets() -> list[str]:
         for one in row["sets"]
     ]  # fmt: skip
     text = (
-        "Coverage over 20 random halves (MAPIE: 3), with the standard error of its mean, and the classes in or below a "
+        "Coverage over 20 random halves, with the standard error of its mean, and the classes in or below a "
         "set. Sets of enron are whole sets of labels, and their size is in nodes. MAPIE's sets are those of the flat "
         "classifier on the same rows."
     )

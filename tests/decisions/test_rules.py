@@ -262,6 +262,13 @@ def test_answers_are_certified_from_any_start():
     assert not certify_answers(wrong, answered, 50_000, 0.05, 0.2).any()
 
 
+def test_what_a_start_brings_goes_on_to_the_next_level():
+    """The last level has a p-value of 0.08, for which all five starts must have passed; the others have next to none."""
+    answered = np.array([10, 25, 50, 100, 200, 400])
+    for wrong, passed in (([0, 0, 0, 0, 0, 186], [True] * 6), ([10, 0, 0, 0, 0, 186], [False, *[True] * 4, False])):
+        assert certify_answers(np.array(wrong, float), answered, 500, 0.5, 0.1).tolist() == passed
+
+
 def test_no_level_controls_the_risk():
     P, y = simulate(np.random.default_rng(0), 20)
     with pytest.warns(CladistWarning, match=r"no level keeps the risk at 0\.01 with probability 0\.9 on 20"):

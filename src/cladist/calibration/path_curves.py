@@ -1,4 +1,8 @@
-"""Curves from the probability of the best path's nodes to how often they are right, one for each step down."""
+"""Curves from the probability of the best path's nodes to how often they are right, one for each step down.
+
+A sigmoid of the log odds has two numbers, which is too few where scores are of another form than log odds, such as
+margins. With more rows its slope may differ from one piece of the log odds to the next.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +63,7 @@ class PathCurves(NamedTuple):
 def fit_path_curves(log_mass: Floats, hits: npt.NDArray[np.bool_], *, method: str) -> PathCurves:
     """Fit the curve of every step to log-probabilities and whether they were right (rows × steps; NaN: no choice).
 
-    "isotonic" fits step functions, any other method sigmoids.
+    "isotonic" fits step functions, "platt" sigmoids, and any other method sigmoids of several pieces.
     """
     with np.errstate(divide="ignore"):
         z = np.clip(log_mass - np.log(-np.expm1(log_mass)), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
@@ -68,16 +72,16 @@ def fit_path_curves(log_mass: Floats, hits: npt.NDArray[np.bool_], *, method: st
         points = [_fit_steps(*step) for step in steps]
         starts = np.append(0, np.cumsum([len(knots) for knots, _ in points])).astype(np.int64)
         return PathCurves(_NONE, _NONE, starts, *(np.concatenate(part) for part in zip(*points, strict=True)))
-    pieces = [_fit_pieces(*step) for step in steps]
-    knots, slopes, intercepts = zip(*pieces, strict=True)
+    n_pieces = 1 if method == "platt" else MOST_PIECES
+    knots, slopes, intercepts = zip(*(_fit_pieces(*step, n_pieces) for step in steps), strict=True)
     starts = np.append(0, np.cumsum([len(part) for part in knots])).astype(np.int64)
     first, others = np.array([part[0] for part in slopes]), np.concatenate([part[1:] for part in slopes])
     return PathCurves(first, np.array(intercepts), starts, np.concatenate(knots), others)
 
 
-def _fit_pieces(z: Floats, hits: npt.NDArray[np.bool_]) -> tuple[Floats, Floats, float]:
+def _fit_pieces(z: Floats, hits: npt.NDArray[np.bool_], n_pieces: int) -> tuple[Floats, Floats, float]:
     """Return the knots of a sigmoid whose slope changes there, the slopes before and after them, and the intercept."""
-    knots = np.unique(np.quantile(z, np.arange(1, MOST_PIECES) / MOST_PIECES)) if len(z) else np.zeros(0)
+    knots = np.unique(np.quantile(z, np.arange(1, n_pieces) / n_pieces)) if len(z) else np.zeros(0)
     sign, n_slopes = np.where(hits, 1.0, -1.0), len(knots) + 1
     # A row's argument of the sigmoid is the sum of the slopes, each times the part of z that lies on its piece.
     ends = np.concatenate([[-np.inf], knots, [np.inf]])

@@ -31,7 +31,8 @@ class RiskControl(Rule):
     The loss "error" grows as the level falls, so the levels are tested from 1 downwards until the first that fails,
     each at `delta`, by the exact binomial test. The error of the answers alone (``of="answers"``) may rise and
     fall, and no test can pass with few answers: levels are tested from five starts on, where 2 to 40 % of the rows have
-    an answer, each at ``delta / 5``. Other losses may fall and rise: all levels are tested at ``delta /
+    an answer. Each start brings ``delta / 5``, which goes on to the next level where a test passes, and is lost where
+    one fails (the fallback procedure of Wiens). Other losses may fall and rise: all levels are tested at ``delta /
     200``, by the test of Hoeffding and Bentkus.
 
     Parameters
@@ -55,7 +56,8 @@ class RiskControl(Rule):
     References
     ----------
     Angelopoulos, Bates, Candès, Jordan & Lei, Learn then Test: Calibrating Predictive Algorithms to Achieve Risk
-    Control, Annals of Applied Statistics 2025.
+    Control, Annals of Applied Statistics 2025; Wiens & Dmitrienko, The Fallback Procedure for Evaluating a Single Family
+    of Hypotheses, Journal of Biopharmaceutical Statistics 2005.
 
     Examples
     --------
@@ -146,13 +148,17 @@ class RiskControl(Rule):
 def certify_answers(wrong: Floats, answered: Ids, n_rows: int, at_most: float, delta: float) -> npt.NDArray[np.bool_]:
     """Return the levels, in falling order, at which the share of wrong answers is certified to be at most a bound.
 
-    Where a sequence of tests starts depends on the numbers of answers alone, not on whether they are right.
+    Where `delta` is added depends on the numbers of answers alone, not on whether they are right.
     """
     p_values = np.where(answered > 0, bdtr(wrong, np.maximum(answered, 1), at_most), 1.0)
-    passed = np.zeros(len(wrong), bool)
+    added, passed, at_hand = np.zeros(len(wrong)), np.zeros(len(wrong), bool), 0.0
     for share in STARTS:
-        first = int(np.argmax(answered >= share * n_rows)) if (answered >= share * n_rows).any() else len(wrong)
-        passed[first:] |= np.logical_and.accumulate(p_values[first:] <= delta / len(STARTS))
+        if (answered >= share * n_rows).any():
+            added[np.argmax(answered >= share * n_rows)] += delta / len(STARTS)
+    for k, p_value in enumerate(p_values):
+        at_hand += added[k]
+        passed[k] = p_value <= at_hand and at_hand > 0
+        at_hand *= passed[k]
     return passed
 
 
