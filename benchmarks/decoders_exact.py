@@ -5,8 +5,8 @@ inner nodes, and probabilities that are multiples of 1/16, so that ties are comm
 least of all risks, for every loss of the library, hierarchical F with β of ½ and 2, and matrices of costs: over all
 nodes and over leaves, from arrays or from lists.
 For sets of labels, with all consistent sets and distributions over them.
-`Confidence` is compared with its definition, and sets of at most r nodes with scipy's integer program. With `--seed` and
-`--add` it is run in parts, whose counts are added up.
+`Confidence` is compared with its definition, and sets of at most r nodes with scipy's integer program. With `--seed`
+and `--add` it is run in parts, whose counts are added up.
 """
 
 from __future__ import annotations

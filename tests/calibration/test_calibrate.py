@@ -112,9 +112,7 @@ def test_the_kernel_equals_the_definition(problem, by_maximum, seed):
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    problems(forests()), st.booleans(), st.sampled_from(["sigmoids", "pieces", "steps"]), st.integers(0, 2**32 - 1)
-)
+@given(problems(forests()), st.booleans(), st.sampled_from(["sigmoids", "pieces", "steps"]), st.integers(0, 2**32 - 1))
 def test_the_best_path_gets_what_its_curves_say(problem, by_maximum, kind, seed):
     taxonomy, names, scores, _ = problem
     random = np.random.default_rng(seed)

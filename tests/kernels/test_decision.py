@@ -33,6 +33,7 @@ def test_kernels_equal_python(taxonomy, seed, most, some):
         same_as_python(decision.least_risk, *rows, taxonomy.parent, cost, allowed, first_mistakes)
     same_as_python(decision.highest_overlap, *rows, taxonomy.parent, depth, allowed, 1.5)
     same_as_python(decision.deepest_nodes, *rows, depth, np.array([0.2, 0.5, 0.9]))
+    same_as_python(decision.greatest_gain, *rows, (depth + 1) / (depth.max() + 1), np.array([0.2, 0.9]), 0.1)
     same_as_python(decision.most_informative, *rows, cost, 0.3)
     for level in (-1.0, 0.0, 0.6):
         same_as_python(decision.smallest_covers, *rows, tree.n_classes_below, *preorder(tree), most, level)
@@ -48,8 +49,8 @@ def test_covers_of_a_level_are_the_first_of_all(taxonomy, seed, most, level):
     indptr, masses, nodes = decision.smallest_covers(*rows, -1.0)
     if random.integers(2) and len(masses):
         level = float(random.choice(masses))  # which only the next one exceeds
-    found = [first + int(np.argmax(part > level)) for first, part in zip(indptr, np.split(masses, indptr[1:-1]))
-             if np.any(part > level)]  # fmt: skip
+    parts = zip(indptr[:-1], np.split(masses, indptr[1:-1]), strict=True)
+    found = [first + int(np.argmax(part > level)) for first, part in parts if np.any(part > level)]
     of_level, its_masses, its_nodes = decision.smallest_covers(*rows, level)
     np.testing.assert_array_equal(its_masses, masses[found])
     np.testing.assert_array_equal(its_nodes, nodes[found])

@@ -178,6 +178,30 @@ def deepest_nodes(columns, values, closure_indptr, closure_indices, depth, level
 
 
 @kernel
+def greatest_gain(columns, values, closure_indptr, closure_indices, reward, levels, margin):
+    """Return, for each row and level, the node of greatest gain and its mass; −1 if no gain is positive.
+
+    The gain is the expected reward less λ times how far the probability of an error exceeds a margin: reward · m −
+    λ (1 − m − margin), with λ = level / (1 − level) and the mass m. Ties go to the highest id, the deeper node.
+    """
+    n_rows, n_levels = columns.shape[0], levels.shape[0]
+    best, sure = np.full((n_rows, n_levels), -1, np.int64), np.zeros((n_rows, n_levels))
+    mass, touched = np.zeros(reward.shape[0]), np.empty(reward.shape[0], np.int64)
+    highest = np.empty(n_levels)
+    for i in range(n_rows):
+        count = add_mass(columns[i], values[i], closure_indptr, closure_indices, mass, touched)
+        highest[:] = 0.0
+        for t in range(count):
+            v = touched[t]
+            for j in range(n_levels):
+                gain = (1.0 - levels[j]) * reward[v] * mass[v] - levels[j] * (1.0 - mass[v] - margin)
+                if gain > highest[j] or (gain == highest[j] and v > best[i, j]):
+                    best[i, j], sure[i, j], highest[j] = v, mass[v], gain
+        clear_mass(mass, touched, count)
+    return best, sure
+
+
+@kernel
 def most_informative(columns, values, closure_indptr, closure_indices, reward, multiplier):
     """Return the node of greatest (reward + multiplier) · mass of every row and its mass; ties to the lowest id."""
     n_rows, n_nodes = columns.shape[0], reward.shape[0]
@@ -255,7 +279,7 @@ def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank
     mass, touched = np.zeros(n_nodes), np.empty(n_nodes, np.int64)
     by_rank, order = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     by_rank[rank] = np.arange(n_nodes)
-    # Of each position: the one behind its subtree, the mass from it on, and the largest mass of a node that ends before.
+    # Of each position: that behind its subtree, the mass from it on, and the largest mass of a node that ends before.
     behind, suffix, largest = np.empty(n_nodes, np.int64), np.zeros(n_nodes + 1), np.zeros(n_nodes + 1)
     high = level if level >= 0.0 else np.inf
     out_indptr = np.zeros(n_rows + 1, np.int64)
