@@ -236,6 +236,7 @@ def test_the_risk_is_controlled(loss, at_most):
     assert min(levels) < 1  # some answers are below the root
 
 
+@pytest.mark.filterwarnings("ignore:RiskControl. no level keeps the risk")  # which some draws do for "gain"
 @pytest.mark.parametrize("answers", ["deepest", "gain"])
 def test_the_error_of_the_answers_is_controlled(answers):
     """Over many sets of calibration rows, the share of wrong ones among the answers exceeds the bound in at most δ."""
@@ -251,7 +252,7 @@ def test_the_error_of_the_answers_is_controlled(answers):
         nodes = rule.answer(P_new).nodes
         has = nodes >= 0
         right = forest.common_ancestors(np.maximum(nodes, 0), true) == nodes
-        failures += bool(np.mean(~right[has]) > 0.25)
+        failures += bool(np.sum(has & ~right) > 0.25 * has.sum())
         answered.append(has.mean())
     assert failures / 40 <= 0.2 + 2 * np.sqrt(0.2 * 0.8 / 40)
     assert 0.02 < np.median(answered) < 1

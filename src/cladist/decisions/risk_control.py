@@ -49,7 +49,9 @@ class RiskControl(Rule):
         The probability with which the bound may fail; between 0 and 1.
     answers : {"deepest", "gain"}
         How a node is chosen at a level. Depth is relative to the deepest class. Of errors among answers, only those
-        over `at_most` count against the gain, so that sure answers are given for their own sake.
+        over `at_most` count against the gain, so that sure answers are given for their own sake. Every level then
+        answers rows with a node of more than 1 − `at_most`: with "gain", probabilities that are much too high may leave
+        no level certified where "deepest" has one.
     of : {"rows", "answers"}
         What "error" is a share of: all rows, where those without an answer are not wrong, or the rows with an answer.
 
