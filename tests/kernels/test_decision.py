@@ -35,6 +35,10 @@ def test_kernels_equal_python(taxonomy, seed, most, some):
     same_as_python(decision.deepest_nodes, *rows, depth, np.array([0.2, 0.5, 0.9]))
     same_as_python(decision.greatest_gain, *rows, (depth + 1) / (depth.max() + 1), np.array([0.2, 0.9]), 0.1)
     same_as_python(decision.most_informative, *rows, cost, 0.3)
+    order = np.flatnonzero(mass)
+    scratch = np.zeros(len(taxonomy), np.int64), np.zeros(len(taxonomy) + 1), np.zeros(len(taxonomy) + 1)
+    rank, last_rank = preorder(tree)
+    same_as_python(decision.look_ahead, order[np.argsort(rank[order])], rank, last_rank, mass, *scratch)
     for level in (-1.0, 0.0, 0.6):
         same_as_python(decision.smallest_covers, *rows, tree.n_classes_below, *preorder(tree), most, level)
 

@@ -261,6 +261,25 @@ def merge_frontiers(a, a_end, b, b_end, v, v_size, v_mass, low, high, sizes, mas
 
 
 @kernel
+def look_ahead(order, rank, last_rank, mass, behind, suffix, largest):
+    """Set, for nodes in preorder, the position behind the subtree, the mass from there on, and the largest mass before.
+
+    The last is that of a node whose subtree ends before the position.
+    """
+    count = order.shape[0]
+    largest[: count + 1] = 0.0
+    suffix[count] = 0.0
+    for t in range(count - 1, -1, -1):
+        v, e = order[t], t + 1
+        while e < count and rank[order[e]] <= last_rank[v]:
+            e = behind[e]
+        behind[t], suffix[t] = e, suffix[e] + mass[v]
+        largest[e] = max(largest[e], mass[v])
+    for t in range(1, count):
+        largest[t] = max(largest[t], largest[t - 1])
+
+
+@kernel
 def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank, last_rank, most, level):
     """Return, for every row, the sets of at most `most` disjoint nodes of a forest that no other set dominates.
 
@@ -279,7 +298,6 @@ def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank
     mass, touched = np.zeros(n_nodes), np.empty(n_nodes, np.int64)
     by_rank, order = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     by_rank[rank] = np.arange(n_nodes)
-    # Of each position: that behind its subtree, the mass from it on, and the largest mass of a node that ends before.
     behind, suffix, largest = np.empty(n_nodes, np.int64), np.zeros(n_nodes + 1), np.zeros(n_nodes + 1)
     high = level if level >= 0.0 else np.inf
     out_indptr = np.zeros(n_rows + 1, np.int64)
@@ -301,16 +319,7 @@ def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank
                 if mass[v] > 0.0:
                     order[t] = v
                     t += 1
-        largest[: count + 1] = 0.0
-        suffix[count] = 0.0
-        for t in range(count - 1, -1, -1):
-            v, e = order[t], t + 1
-            while e < count and rank[order[e]] <= last_rank[v]:
-                e = behind[e]
-            behind[t], suffix[t] = e, suffix[e] + mass[v]
-            largest[e] = max(largest[e], mass[v])
-        for t in range(1, count):
-            largest[t] = max(largest[t], largest[t - 1])
+        look_ahead(order[:count], rank, last_rank, mass, behind, suffix, largest)
         start[count], stop[count] = 0, 1
         used, most_size = 1, closure_indptr.shape[0]
         if level >= 0.0:
