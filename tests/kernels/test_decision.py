@@ -38,6 +38,9 @@ def test_kernels_equal_python(taxonomy, seed, most, some):
     order = np.flatnonzero(mass)
     scratch = np.zeros(len(taxonomy), np.int64), np.zeros(len(taxonomy) + 1), np.zeros(len(taxonomy) + 1)
     rank, last_rank = preorder(tree)
+    by_rank, listed = np.argsort(rank), np.zeros(len(taxonomy), np.int64)
+    for some_touched in (touched[:count], touched[: min(count, 1)]):
+        same_as_python(decision.put_in_preorder, mass, some_touched, rank, by_rank, listed)
     same_as_python(decision.look_ahead, order[np.argsort(rank[order])], rank, last_rank, mass, *scratch)
     for level in (-1.0, 0.0, 0.6):
         same_as_python(decision.smallest_covers, *rows, tree.n_classes_below, *preorder(tree), most, level)

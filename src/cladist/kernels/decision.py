@@ -261,6 +261,20 @@ def merge_frontiers(a, a_end, b, b_end, v, v_size, v_mass, low, high, sizes, mas
 
 
 @kernel
+def put_in_preorder(mass, touched, rank, by_rank, order):
+    """Set the first of `order` to the nodes with a mass, in preorder."""
+    if 8 * touched.shape[0] < rank.shape[0]:
+        for t, place in enumerate(np.sort(rank[touched])):
+            order[t] = by_rank[place]
+    else:  # quicker than sorting many
+        t = 0
+        for v in by_rank:
+            if mass[v] > 0.0:
+                order[t] = v
+                t += 1
+
+
+@kernel
 def look_ahead(order, rank, last_rank, mass, behind, suffix, largest):
     """Set, for nodes in preorder, the position behind the subtree, the mass from there on, and the largest mass before.
 
@@ -310,15 +324,7 @@ def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank
     total = 0
     for i in range(n_rows):
         count = add_mass(columns[i], values[i], closure_indptr, closure_indices, mass, touched)
-        if 8 * count < n_nodes:
-            for t, place in enumerate(np.sort(rank[touched[:count]])):
-                order[t] = by_rank[place]
-        else:  # quicker than sorting many
-            t = 0
-            for v in by_rank:
-                if mass[v] > 0.0:
-                    order[t] = v
-                    t += 1
+        put_in_preorder(mass, touched[:count], rank, by_rank, order)
         look_ahead(order[:count], rank, last_rank, mass, behind, suffix, largest)
         start[count], stop[count] = 0, 1
         used, most_size = 1, closure_indptr.shape[0]
