@@ -10,6 +10,9 @@ from them: no model has less on average. Rows of parts 0 to 3, which are drawn l
 Part "test" has rows from elsewhere: other wordings of the same codes (icd10cm), later posts (news20), another sample of
 queries (clinc150); the difference is how far the probabilities drift.
 
+`--drift` measures the calibrations of part "test" alone and writes calibration-drift.json: on the test part and, beside
+it, on 10,000 training rows that the calibration is not fitted to, scored out of fold.
+
 `blend` is the accuracy of `BlendedClassifier`'s weighting on the same scores, beside the best of the learners, each by
 its own scores or by its calibrated probabilities, whichever is more accurate; with the difference's standard error.
 """
@@ -25,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.harness import RESULTS, write_results
-from benchmarks.held_out_scores import FOLDER, PARTS, Scores, load_scores
+from benchmarks.held_out_scores import FOLDER, OWN_TEST, PARTS, Scores, load_scores
 from cladist.calibration.blend import combine, fit_weights
 from cladist.calibration.calibrators import Calibrator, columns_of, fit_calibrator
 from cladist.calibration.listed_scores import ListedScores
@@ -33,17 +36,18 @@ from cladist.calibration.nested_logit import ChoiceTree
 from cladist.learners.blended import list_jointly
 from cladist.metrics.calibration import _read
 
-PATH = RESULTS / "calibration.json"
+PATH, DRIFT_PATH = RESULTS / "calibration.json", RESULTS / "calibration-drift.json"
 CALIBRATIONS = (("temperature", "levels"), ("temperature", "leaves"), ("isotonic", "levels"))
 N_BINS, N_DRAWS, ROWS_AT_ONCE = 15, 20, 4_000
+MOST_BESIDE = 10_000  # training rows that a test part is compared with
 MOST_FITTED = 20_000  # rows, drawn at random, that a calibration is fitted to
 Outcomes = list[tuple[Any, Any]]  # of each level, the rows' highest probability, and whether it is right
 
 
 def rows_to_fit(scores: Scores) -> Any:
-    """Return the training rows that calibrations are fitted to, in pieces."""
+    """Return the training rows that calibrations are fitted to, in pieces, each of which is drawn from all rows."""
     order = np.random.default_rng(3).permutation(len(scores.nodes))[:MOST_FITTED]
-    return np.array_split(np.sort(order), 1 + len(order) // ROWS_AT_ONCE)
+    return [np.sort(rows) for rows in np.array_split(order, 1 + len(order) // ROWS_AT_ONCE)]
 
 
 def fit(scores: Scores, learner: str, method: str, level: str) -> tuple[Calibrator, float]:
@@ -192,18 +196,38 @@ def measure_set(name: str, folder: Path, wanted: list[str] | None, calibrations:
     return {"set": name, "parts": list(parts), "C": chosen, "learners": learners, "blend": measure_blend(parts, right)}
 
 
+def measure_drift(name: str, folder: Path) -> dict[str, Any]:
+    """Return the figures of the test part of a set, and of training rows that calibrations are not fitted to."""
+    scores, learners = load_scores(name, "test", folder), dict[str, Any]()
+    others = np.sort(np.random.default_rng(3).permutation(len(scores.nodes))[MOST_FITTED:][:MOST_BESIDE])
+    for learner, out_of_fold in scores.out_of_fold.items():
+        calibrator, _ = fit(scores, learner, *CALIBRATIONS[0])
+        beside = scores._replace(own={learner: np.asarray(out_of_fold[others])}, own_nodes=scores.nodes[others])
+        figures = {}
+        for kind, part in (("training_rows", beside), ("test_part", scores)):
+            figures[kind] = summary(outcomes(part, calibrator.predict(part.own[learner])))
+            print("  ", name, learner, kind, np.round(figures[kind]["ece_by_level"], 4), flush=True)
+        learners[learner] = figures
+    return {"set": name, "learners": learners}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", help=f"of {', '.join(PARTS)}; all by default")
     parser.add_argument("--parts", nargs="+", help="0, 1, 2, 3 or test; all by default")
     parser.add_argument("--default", action="store_true", help="the default calibration alone")
+    parser.add_argument("--drift", action="store_true", help="of test parts alone")
     parser.add_argument("--scores", type=Path, default=FOLDER, help="the folder of the scores")
     given = parser.parse_args()
-    for name in given.sets or PARTS:
-        row = measure_set(name, given.scores, given.parts, CALIBRATIONS[: 1 if given.default else None])
+    path = DRIFT_PATH if given.drift else PATH
+    for name in given.sets or (OWN_TEST if given.drift else PARTS):
+        if given.drift:
+            row = measure_drift(name, given.scores)
+        else:
+            row = measure_set(name, given.scores, given.parts, CALIBRATIONS[: 1 if given.default else None])
         # Read again: another process may have written meanwhile.
-        known = json.loads(PATH.read_text())["rows"] if PATH.exists() else []
-        write_results("calibration", [*(old for old in known if old["set"] != name), row], quiet=True)
+        known = json.loads(path.read_text())["rows"] if path.exists() else []
+        write_results(path.stem, [*(old for old in known if old["set"] != name), row], quiet=True)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,14 @@ inner nodes, and probabilities that are multiples of 1/16, so that ties are comm
 least of all risks, for every loss of the library, hierarchical F with β of ½ and 2, and matrices of costs: over all
 nodes and over leaves, from arrays or from lists.
 For sets of labels, with all consistent sets and distributions over them.
-`Confidence` is compared with its definition, and sets of at most r nodes with scipy's integer program.
+`Confidence` is compared with its definition, and sets of at most r nodes with scipy's integer program. With `--seed`
+and `--add` it is run in parts, whose counts are added up.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,12 +24,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 import numpy as np
 from scipy import optimize, sparse
 
-from benchmarks.harness import print_rows, write_results
+from benchmarks.harness import RESULTS, print_rows, write_results
 from cladist import Taxonomy
 from cladist.decisions import Confidence, Conformal, MinimumRisk
 from cladist.labels import LabelMatrix, TopK
 from cladist.losses import LOSSES, HierarchicalF, HLoss, SymmetricDifference, ZeroOne
 
+PATH = RESULTS / "decoders-exact.json"
 N_TAXONOMIES, N_PROGRAMS = 1_000, 10_000  # of each kind; rows
 N_ROWS, PARTS, MOST_NODES = 4, 16, 9
 CLOSE = 1e-9  # of two risks that differ by rounding alone
@@ -194,12 +197,28 @@ def count(results: Iterator[tuple[str, bool]], table: dict[str, list[int]], extr
         row[1] += not right
 
 
+def write(table: dict[str, list[int]], facts: dict[str, Any], *, add: bool) -> None:
+    """Write counts, added to those of other seeds in the file if that is asked for."""
+    known = json.loads(PATH.read_text()) if add and PATH.exists() else {"rows": []}
+    if set(facts["seeds"]) & set(known.get("seeds", [])):
+        raise SystemExit(f"{PATH.name} has seed {facts['seeds'][0]} already.")
+    for row in known["rows"]:
+        of = table.setdefault(row["decision"], [0, 0])
+        of[0], of[1] = of[0] + row["cases"], of[1] + row["differences"]
+    facts = {name: known.get(name, type(value)()) + value for name, value in facts.items()}
+    rows = [{"decision": name, "cases": cases, "differences": wrong} for name, (cases, wrong) in table.items()]
+    print_rows(rows)
+    write_results(PATH.stem, rows, data=f"random, up to {MOST_NODES} nodes; programs: up to 20", **facts)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--taxonomies", type=int, default=N_TAXONOMIES, help="of each kind; a half of it for sets")
     parser.add_argument("--programs", type=int, default=N_PROGRAMS, help="rows compared with an integer program")
+    parser.add_argument("--seed", type=int, default=0, help="of what is drawn")
+    parser.add_argument("--add", action="store_true", help="to the counts of other seeds in the results")
     given, started = parser.parse_args(), time.process_time()
-    random, table = np.random.default_rng(0), dict[str, list[int]]()
+    random, table = np.random.default_rng(given.seed), dict[str, list[int]]()
     studies: list[tuple[Callable[..., Any], int]] = [
         (check_risks, given.taxonomies),
         (check_confidence, given.taxonomies),
@@ -211,10 +230,8 @@ def main() -> None:
         for kind in KINDS:
             for _ in range(times):
                 count(check(random, kind), table, kind)
-    rows = [{"decision": name, "cases": cases, "differences": wrong} for name, (cases, wrong) in table.items()]
-    print_rows(rows)
     facts = {"taxonomies of each kind": given.taxonomies, "cpu_seconds": time.process_time() - started}
-    write_results("decoders-exact", rows, data=f"random, up to {MOST_NODES} nodes; programs: up to 20", **facts)
+    write(table, {"seeds": [given.seed], **facts}, add=given.add)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,13 @@ def named(row: dict[str, Any]) -> str:
     return f"{row['set']}, test part" if row.get("part") == "test" else row["set"]
 
 
+def by_level(figures: dict[str, Any]) -> list[str]:
+    """Return the errors of all levels, their noise, and how far answers are too sure."""
+    levels, noise = (figures[key][:-1] for key in ("ece_by_level", "noise_by_level"))
+    shown = [" ".join(f"{value:.3f}" for value in values) for values in (levels, noise)]
+    return [*shown, " ".join(f"{v:+.3f}" for v in figures["confidence_less_accuracy_by_level"][:-1])]
+
+
 def calibration() -> str:
     """Return the tables of calibration errors and of blends."""
     errors, blends = [], []
@@ -44,17 +51,20 @@ def calibration() -> str:
             for kind, name in (("held_out", row["set"]), ("test_part", f"{row['set']}, test part")):
                 for of in figures.values():
                     if kind in of and of is figures.get("temperature, levels"):
-                        levels, noise = (of[kind][key] for key in ("ece_by_level", "noise_by_level"))
-                        shown = [" ".join(f"{value:.3f}" for value in values[:-1]) for values in (levels, noise)]
-                        shift = " ".join(f"{v:+.3f}" for v in of[kind]["confidence_less_accuracy_by_level"][:-1])
                         rows, accuracy = f"{of[kind]['rows']:,}", f"{of[kind]['accuracy']:.3f}"
-                        errors.append([name, learner, rows, accuracy, *shown, shift])
+                        errors.append([name, learner, rows, accuracy, *by_level(of[kind])])
         for kind, name in (("held_out", row["set"]), ("test_part", f"{row['set']}, test part")):
             if kind in row["blend"]:
                 of = row["blend"][kind]
                 gain = f"{of['gain']:+.4f} ± {of['standard_error_of_gain']:.4f}"
                 best = f"{of['best_learner']} {of['accuracy_of_best']:.4f}"
                 blends.append([name, f"{of['accuracy']:.4f}", best, gain])
+    drifts = [
+        [row["set"], learner, kind.replace("_", " "), f"{of['rows']:,}", *by_level(of)]
+        for row in read("calibration-drift")
+        for learner, kinds in row["learners"].items()
+        for kind, of in kinds.items()
+    ]
     parts = [
         "Expected calibration error of every level, roots first, with the defaults of `CalibratedClassifier` on rows "
         "that are drawn like the training rows, and on test parts whose rows come from elsewhere. Noise is the error "
@@ -62,6 +72,10 @@ def calibration() -> str:
         "The last column is the mean probability of the answers less their accuracy, which on a test part is how far "
         "the calibration drifts. C is chosen on training rows.",
         table(["set", "learner", "rows", "accuracy", "error by level", "noise by level", "too sure by"], errors),
+        "How far test parts drift whose rows come from elsewhere, such as other wordings of the same codes in "
+        "ICD-10-CM: the error there, beside that of the same calibration on training rows that it is not fitted to, "
+        "scored out of fold. Probabilities of a test part are too high by the last column.",
+        table(["set", "learner", "rows of", "rows", "error by level", "noise by level", "too sure by"], drifts),
         "`BlendedClassifier` of these learners, with the standard error of the difference to the best of them.",
         table(["set", "accuracy of the blend", "best learner", "difference"], blends),
     ]
@@ -100,7 +114,7 @@ def guarantees() -> list[str]:
         "The share of the labels' depth that right answers keep, where at most 5 % errors are guaranteed with "
         "probability 0.9, of all rows or of the answers: means of 20 random halves to calibrate on. The ratio is to "
         "leaves filed over a threshold of the flat classifier's highest probability, chosen by the same test; where "
-        "that files nothing, there is no ratio. "
+        "that files nothing, there is no ratio. Deepest node and greatest gain are ways to answer of `RiskControl`. "
         "The last column is the share of splits whose error on all rows is over the bound; 0.1 is allowed."
     )
     header = ["set", "error of", "answers", "depth kept", "ratio", "error", "over"]
@@ -116,7 +130,7 @@ def sets() -> list[str]:
         for one in row["sets"]
     ]  # fmt: skip
     text = (
-        "Coverage over 20 random halves (MAPIE: 3), with the standard error of its mean, and the classes in or below a "
+        "Coverage over 20 random halves, with the standard error of its mean, and the classes in or below a "
         "set. Sets of enron are whole sets of labels, and their size is in nodes. MAPIE's sets are those of the flat "
         "classifier on the same rows."
     )

@@ -112,8 +112,8 @@ def test_the_kernel_equals_the_definition(problem, by_maximum, seed):
 
 
 @settings(max_examples=25, deadline=None)
-@given(problems(forests()), st.booleans(), st.booleans(), st.integers(0, 2**32 - 1))
-def test_the_best_path_gets_what_its_curves_say(problem, by_maximum, as_steps, seed):
+@given(problems(forests()), st.booleans(), st.sampled_from(["sigmoids", "pieces", "steps"]), st.integers(0, 2**32 - 1))
+def test_the_best_path_gets_what_its_curves_say(problem, by_maximum, kind, seed):
     taxonomy, names, scores, _ = problem
     random = np.random.default_rng(seed)
     nodes = np.array([taxonomy.index(name) for name in names])
@@ -126,11 +126,19 @@ def test_the_best_path_gets_what_its_curves_say(problem, by_maximum, as_steps, s
 
     def curve(step, p):
         z = logit(p)
-        return np.interp(z, knots[step], values[step]) if as_steps else expit(slopes[step] * z + intercepts[step])
+        if kind == "steps":
+            return np.interp(z, knots[step], values[step])
+        if kind == "sigmoids":
+            return expit(slopes[step] * z + intercepts[step])
+        ends = np.array([*knots[step][knots[step] < z], z])  # the slope from each knot to the next
+        return expit(slopes[step] * ends[0] + np.diff(ends) @ values[step][: len(ends) - 1] + intercepts[step])
 
     curves = PathCurves(slopes, intercepts)
-    if as_steps:
-        curves = PathCurves(starts=np.arange(0, 3 * n_steps + 1, 3), knots=knots.ravel(), values=values.ravel())
+    points = {"starts": np.arange(0, 3 * n_steps + 1, 3), "knots": knots.ravel(), "values": values.ravel()}
+    if kind == "steps":
+        curves = PathCurves(**points)
+    elif kind == "pieces":
+        curves = PathCurves(slopes, intercepts, **points)
     before = np.exp(model.log_probabilities(scores))
     expected = [bend_best_path(taxonomy, nodes, row, curve, kernels.KEPT) for row in before]
     after = np.exp(model._replace(curves=curves).log_probabilities(scores))
@@ -196,10 +204,40 @@ def test_the_confidence_of_every_level_holds_where_a_scale_is_not_enough(method,
     assert errors[0] < share * errors[1]
 
 
+def evaluate(curves, z):
+    return np.array([kernels.bent(curves, 0, value) for value in np.log(expit(z))])
+
+
+def test_a_curve_follows_what_a_sigmoid_cannot():
+    """Log odds that are right in other places than at a line; the mean error on the rows, beside that of a sigmoid."""
+    random = np.random.default_rng(3)
+    z = random.normal(size=20_000) * 2
+    true = expit(np.where(z < 1, 0.3 * z, 3 * z - 2.7))
+    hits = random.random(len(z)) < true
+    errors = {}
+    for method in ("temperature", "platt"):
+        curves = fit_path_curves(np.log(expit(z))[:, None], hits[:, None], method=method)
+        assert np.all(np.diff(evaluate(curves, np.linspace(-6, 6, 200))) > 0)
+        errors[method] = np.abs(evaluate(curves, z) - true).mean()
+    assert errors["temperature"] < 0.02 < errors["platt"]
+
+
+def test_few_rows_have_hardly_more_than_a_sigmoid():
+    random = np.random.default_rng(4)
+    z = random.normal(size=60)
+    hits = random.random(60) < expit(z)
+    curves = [fit_path_curves(np.log(expit(z))[:, None], hits[:, None], method=m) for m in ("temperature", "platt")]
+    plain, pieces = (evaluate(curve, np.linspace(-2, 2, 50)) for curve in curves[::-1])
+    np.testing.assert_allclose(pieces, plain, atol=0.05)
+
+
 def test_curves_of_steps_without_a_choice_change_nothing():
     log_mass, hits = np.full((3, 2), np.nan), np.ones((3, 2), bool)
     log_mass[:, 1] = np.log([0.2, 0.5, 0.9])
-    assert fit_path_curves(log_mass, hits, method="platt").slopes[0] == 1
+    for method in ("platt", "temperature"):
+        curves = fit_path_curves(log_mass, hits, method=method)
+        assert curves.slopes[0] == 1
+        assert curves.starts[1] == 0
     assert fit_path_curves(log_mass, hits, method="isotonic").starts.tolist()[:2] == [0, 1]
 
 

@@ -191,7 +191,7 @@ def test_learners_of_different_classes_are_blended():
     np.testing.assert_allclose(model.predict_proba(rows).sum(axis=1), 1)
 
 
-def test_sets_of_labels_are_blended():
+def test_sets_of_labels_are_blended(tmp_path):
     """A model that sees the features and one that sees noise; the blend follows the first, and survives a file."""
     random = np.random.default_rng(0)
     rows = np.hstack([X[:300], 5 * random.normal(size=X[:300].shape)])
@@ -207,6 +207,10 @@ def test_sets_of_labels_are_blended():
     assert all(isinstance(labels, set) for labels in model.predict(rows[:5]))
     held = cladist.labels.to_indicator(y, TAXONOMY).toarray()
     np.testing.assert_allclose(N.mean(axis=0), held.mean(axis=0), atol=0.12)
+    model = BlendedClassifier([FlatLogistic(TAXONOMY), FlatSVM(TAXONOMY)], cv=3, random_state=0).fit(X[:300], y)
+    model.save(tmp_path / "model")
+    again = cladist.load(tmp_path / "model")
+    np.testing.assert_allclose(again.predict_proba(X_TEST, nodes="all"), model.predict_proba(X_TEST, nodes="all"))
 
 
 # -------------------------------------------------------------------- saving, parameters

@@ -131,7 +131,7 @@ def calibrate(
     taxonomy : Taxonomy
         A tree, a forest or a DAG.
     method : {"temperature", "platt", "isotonic", "vector"}
-        "temperature": scales of the scores, then a sigmoid of the log odds of the best node at each level; with one
+        "temperature": scales of the scores, then a curve of the log odds of the best node at each level; with one
         level, scales alone. "vector": also a bias of every node, shrunk to 0, so that a class without a row has those
         of its ancestors. "platt" and "isotonic": always a sigmoid, or a step function; for sets, of the scores.
     level : {"leaves", "levels", "nodes"}

@@ -1,4 +1,8 @@
-"""Curves from the probability of the best path's nodes to how often they are right, one for each step down."""
+"""Curves from the probability of the best path's nodes to how often they are right, one for each step down.
+
+A sigmoid of the log odds has two numbers, which is too few where scores are of another form than log odds, such as
+margins. With more rows its slope may differ from one piece of the log odds to the next.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,9 @@ from cladist.storage.array_groups import Arrays, are_row_ends
 Floats = npt.NDArray[np.float64]
 Ids = npt.NDArray[np.int64]
 
-RIDGE = 1.0  # of a step's log slope and intercept: about the pull of a few rows towards no change
+RIDGE = 1.0  # of a step's mean log slope and intercept: about the pull of a few rows towards no change
+BEND_RIDGE = 10.0  # of the change of the log slope from one piece to the next: few rows leave a sigmoid
+MOST_PIECES = 8  # of a curve, with as many rows each
 LARGEST_LOG_ODDS = 30.0
 LARGEST = 5.0  # of a log slope or intercept
 _NONE, _NO_IDS = np.zeros(0), np.zeros(0, np.int64)
@@ -24,7 +30,8 @@ _NONE, _NO_IDS = np.zeros(0), np.zeros(0, np.int64)
 class PathCurves(NamedTuple):
     """Of each step: σ(slope · log odds + intercept), or the points of a step function of the log odds, joined by lines.
 
-    Without slopes and starts, probabilities are left as they are.
+    With slopes and knots, the slope is that of the step up to its first knot, and `values` are those from each knot on;
+    what the sigmoid is of stays continuous. Without slopes and starts, probabilities are left as they are.
     """
 
     slopes: Floats = _NONE
@@ -42,11 +49,12 @@ class PathCurves(NamedTuple):
         """Restore curves of so many steps from the arrays of `pack`; others are a `ModelFormatError`."""
         curves = cls(*(arrays.pop(f"path_{name}", none) for name, none in cls()._asdict().items()))
         fits = len(curves.slopes) == len(curves.intercepts) and len(curves.knots) == len(curves.values)
+        fits = fits and len(curves.slopes) in (0, n_steps)
         if len(curves.starts):
             fits = fits and are_row_ends(curves.starts, n_steps, len(curves.knots))
-            fits = fits and bool(np.all(np.diff(curves.starts) > 0))
+            fits = fits and (len(curves.slopes) > 0 or bool(np.all(np.diff(curves.starts) > 0)))
         else:
-            fits = fits and len(curves.slopes) in (0, n_steps) and not len(curves.knots)
+            fits = fits and not len(curves.knots)
         if not fits:
             raise ModelFormatError("Its curves of confidence are not as many as its levels.")
         return curves
@@ -55,7 +63,7 @@ class PathCurves(NamedTuple):
 def fit_path_curves(log_mass: Floats, hits: npt.NDArray[np.bool_], *, method: str) -> PathCurves:
     """Fit the curve of every step to log-probabilities and whether they were right (rows × steps; NaN: no choice).
 
-    "isotonic" fits step functions, any other method sigmoids.
+    "isotonic" fits step functions, "platt" sigmoids, and any other method sigmoids of several pieces.
     """
     with np.errstate(divide="ignore"):
         z = np.clip(log_mass - np.log(-np.expm1(log_mass)), -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
@@ -64,21 +72,37 @@ def fit_path_curves(log_mass: Floats, hits: npt.NDArray[np.bool_], *, method: st
         points = [_fit_steps(*step) for step in steps]
         starts = np.append(0, np.cumsum([len(knots) for knots, _ in points])).astype(np.int64)
         return PathCurves(_NONE, _NONE, starts, *(np.concatenate(part) for part in zip(*points, strict=True)))
-    fitted = np.array([_fit_sigmoid(*step) for step in steps]).reshape(-1, 2)
-    return PathCurves(np.exp(fitted[:, 0]), fitted[:, 1].copy())
+    n_pieces = 1 if method == "platt" else MOST_PIECES
+    knots, slopes, intercepts = zip(*(_fit_pieces(*step, n_pieces) for step in steps), strict=True)
+    starts = np.append(0, np.cumsum([len(part) for part in knots])).astype(np.int64)
+    first, others = np.array([part[0] for part in slopes]), np.concatenate([part[1:] for part in slopes])
+    return PathCurves(first, np.array(intercepts), starts, np.concatenate(knots), others)
 
 
-def _fit_sigmoid(z: Floats, hits: npt.NDArray[np.bool_]) -> Floats:
-    sign = np.where(hits, 1.0, -1.0)
+def _fit_pieces(z: Floats, hits: npt.NDArray[np.bool_], n_pieces: int) -> tuple[Floats, Floats, float]:
+    """Return the knots of a sigmoid whose slope changes there, the slopes before and after them, and the intercept."""
+    knots = np.unique(np.quantile(z, np.arange(1, n_pieces) / n_pieces)) if len(z) else np.zeros(0)
+    sign, n_slopes = np.where(hits, 1.0, -1.0), len(knots) + 1
+    # A row's argument of the sigmoid is the sum of the slopes, each times the part of z that lies on its piece.
+    ends = np.concatenate([[-np.inf], knots, [np.inf]])
+    anchored = np.where(np.isfinite(ends[:-1]), ends[:-1], 0.0)
+    on_piece = np.minimum(z[:, None], ends[1:]) - anchored
+    on_piece[:, 1:] = np.maximum(on_piece[:, 1:], 0.0)
 
     def loss(theta: Floats) -> tuple[float, Floats]:
-        slope = np.exp(theta[0])
-        margin = sign * (slope * z + theta[1])
+        slopes, changes, mean = np.exp(theta[:-1]), np.diff(theta[:-1]), theta[:-1].mean()
+        margin = sign * (on_piece @ slopes + theta[-1])
         by_margin = -sign * expit(-margin)
-        gradient = np.array([by_margin @ z * slope, by_margin.sum()]) + RIDGE * theta
-        return float(np.logaddexp(0, -margin).sum() + 0.5 * RIDGE * theta @ theta), gradient
+        penalty = RIDGE * (mean**2 + theta[-1] ** 2) + BEND_RIDGE * changes @ changes
+        gradient = np.append(by_margin @ on_piece * slopes + RIDGE * mean / n_slopes, by_margin.sum())
+        gradient[-1] += RIDGE * theta[-1]
+        gradient[:-2] -= BEND_RIDGE * changes
+        gradient[1:-1] += BEND_RIDGE * changes
+        return float(np.logaddexp(0, -margin).sum() + 0.5 * penalty), gradient
 
-    return np.asarray(minimize(loss, np.zeros(2), jac=True, method="L-BFGS-B", bounds=[(-LARGEST, LARGEST)] * 2).x)
+    bounds = [(-LARGEST, LARGEST)] * (n_slopes + 1)
+    theta = minimize(loss, np.zeros(n_slopes + 1), jac=True, method="L-BFGS-B", bounds=bounds).x
+    return knots, np.exp(theta[:-1]), float(theta[-1])
 
 
 def _fit_steps(z: Floats, hits: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:

@@ -162,8 +162,11 @@ class Conformal(Rule):
         too_few = len(true) + np.cumsum(np.bincount(group, changes)) < needed
         return float(-levels[np.argmax(too_few)]) if too_few.any() else -float("inf")
 
-    def _covers(self, top: TopK, tree: ClassTree) -> tuple[Ids, Floats, Ids]:
-        """Return the smallest covers of every row by growing size; see `kernels.decision.smallest_covers`."""
+    def _covers(self, top: TopK, tree: ClassTree, level: float = -1.0) -> tuple[Ids, Floats, Ids]:
+        """Return the smallest covers of every row by growing size, or the first of more than a level of 0 or more.
+
+        See `kernels.decision.smallest_covers`.
+        """
         most = 1 if self.kind == "node" else int(self.r)
         if most > 1:
             tree.taxonomy.require_tree("Conformal with kind='nodes'")
@@ -172,7 +175,7 @@ class Conformal(Rule):
             top = TopK(np.take_along_axis(top.columns, best.columns, axis=1), best.probabilities)
         rank, last_rank = preorder(tree)
         found: tuple[Ids, Floats, Ids] = decision.smallest_covers(
-            *top, *tree.closure, tree.n_classes_below, rank, last_rank, most
+            *top, *tree.closure, tree.n_classes_below, rank, last_rank, most, level
         )
         return found
 
@@ -181,15 +184,19 @@ class Conformal(Rule):
     def _answer(self, top: TopK, tree: ClassTree) -> Answers:
         if self.kind == "leaves":
             return self._classes_above(top, tree)
-        indptr, masses, nodes = self._covers(top, tree)
-        exceeding = np.flatnonzero(masses > self.threshold_)
-        first = np.full(len(top), len(masses))
-        np.minimum.at(first, np.searchsorted(indptr, exceeding, side="right") - 1, exceeding)
-        sure, none = np.append(masses, 1.0)[first], np.zeros(0, np.int64)
-        sets = [nodes[s][nodes[s] >= 0] if s < len(masses) else tree.taxonomy.roots for s in first]
-        enough = sure >= -self.threshold_
-        return Answers(_as_labels([z if is_enough else none for z, is_enough in zip(sets, enough, strict=True)], tree),
-                       np.where(enough, sure, 0.0))  # fmt: skip
+        indptr, masses, nodes = self._covers(top, tree, max(float(self.threshold_), 0.0))
+        found, sure = np.diff(indptr) > 0, np.ones(len(top))
+        sure[found] = masses
+        enough, roots = sure >= -self.threshold_, tree.taxonomy.roots
+        counts = np.full(len(top), len(roots))  # no cover is enough: all classes
+        counts[found] = (nodes >= 0).sum(axis=1)
+        counts[~enough] = 0
+        of_cover = np.repeat(found, counts)
+        ids = np.empty(len(of_cover), np.int64)
+        covers = nodes[enough[found]]
+        ids[of_cover], ids[~of_cover] = covers[covers >= 0], np.tile(roots, int(np.sum(enough & ~found)))
+        indptr = np.append(0, np.cumsum(counts))
+        return Answers(LabelMatrix.from_ids(indptr, ids, tree.taxonomy), np.where(enough, sure, 0.0))
 
     def _classes_above(self, top: TopK, tree: ClassTree) -> Answers:
         thresholds = np.broadcast_to(np.asarray(self.threshold_, np.float64), len(tree.nodes))

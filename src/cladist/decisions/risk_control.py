@@ -23,6 +23,10 @@ STARTS = (0.02, 0.05, 0.1, 0.2, 0.4)  # shares of rows with an answer, from whic
 class RiskControl(Rule):
     """The deepest node that reaches a level of confidence, which is chosen so that the risk is controlled.
 
+    With ``answers="gain"``, the node of greatest expected depth less λ times its probability of an error, or no answer
+    where that is negative; a level stands for λ = level / (1 − level). If the probabilities hold, no other rule keeps
+    more of the labels' depth at the same error.
+
     `fit` tests, for each of 200 fixed levels, the hypothesis that the expected loss of the answers at this level
     exceeds `at_most` (Learn then Test). It keeps the lowest level, that of the deepest answers, at which this is
     rejected. With probability 1 − `delta` over the calibration rows, the expected loss on new rows from the same
@@ -31,7 +35,8 @@ class RiskControl(Rule):
     The loss "error" grows as the level falls, so the levels are tested from 1 downwards until the first that fails,
     each at `delta`, by the exact binomial test. The error of the answers alone (``of="answers"``) may rise and
     fall, and no test can pass with few answers: levels are tested from five starts on, where 2 to 40 % of the rows have
-    an answer, each at ``delta / 5``. Other losses may fall and rise: all levels are tested at ``delta /
+    an answer. Each start brings ``delta / 5``, which goes on to the next level where a test passes, and is lost where
+    one fails (the fallback procedure of Wiens). Other losses may fall and rise: all levels are tested at ``delta /
     200``, by the test of Hoeffding and Bentkus.
 
     Parameters
@@ -42,6 +47,11 @@ class RiskControl(Rule):
         The bound of the expected loss, in the loss's own units; positive.
     delta : float
         The probability with which the bound may fail; between 0 and 1.
+    answers : {"deepest", "gain"}
+        How a node is chosen at a level. Depth is relative to the deepest class. Of errors among answers, only those
+        over `at_most` count against the gain, so that sure answers are given for their own sake. Every level then
+        answers rows with a node of more than 1 − `at_most`: with "gain", probabilities that are much too high may leave
+        no level certified where "deepest" has one.
     of : {"rows", "answers"}
         What "error" is a share of: all rows, where those without an answer are not wrong, or the rows with an answer.
 
@@ -55,7 +65,8 @@ class RiskControl(Rule):
     References
     ----------
     Angelopoulos, Bates, Candès, Jordan & Lei, Learn then Test: Calibrating Predictive Algorithms to Achieve Risk
-    Control, Annals of Applied Statistics 2025.
+    Control, Annals of Applied Statistics 2025; Wiens & Dmitrienko, The Fallback Procedure for Evaluating a Single
+    Family of Hypotheses, Journal of Biopharmaceutical Statistics 2005.
 
     Examples
     --------
@@ -74,11 +85,20 @@ class RiskControl(Rule):
     level_: float
     risk_: float
 
-    def __init__(self, loss: Any = "error", *, at_most: float = 0.05, delta: float = 0.1, of: str = "rows") -> None:
+    def __init__(
+        self,
+        loss: Any = "error",
+        *,
+        at_most: float = 0.05,
+        delta: float = 0.1,
+        of: str = "rows",
+        answers: str = "deepest",
+    ) -> None:
         self.loss = loss
         self.at_most = at_most
         self.delta = delta
         self.of = of
+        self.answers = answers
 
     def check_parameters(self) -> None:
         """Raise a `ParameterError` for a parameter that makes no sense."""
@@ -89,6 +109,7 @@ class RiskControl(Rule):
         if not (isinstance(self.delta, (int, float)) and 0 < self.delta < 1):
             raise ParameterError(f"RiskControl: delta must be between 0 and 1; got {self.delta!r}.")
         one_of("RiskControl", "of", self.of, ("rows", "answers"))
+        one_of("RiskControl", "answers", self.answers, ("deepest", "gain"))
         if self.of == "answers" and self._loss() is not None:
             raise ParameterError(f"RiskControl: of='answers' is for the loss 'error'; got {self.loss!r}.")
 
@@ -99,7 +120,7 @@ class RiskControl(Rule):
     def _fit(self, top: TopK, labels: LabelMatrix | None, tree: ClassTree) -> None:
         assert labels is not None
         true = labels.nodes("RiskControl")
-        nodes, _ = decision.deepest_nodes(*top, *tree.closure, tree.taxonomy.depth, LEVELS)
+        nodes, _ = self._choose(top, tree, LEVELS)
         losses = self._losses(nodes.T.ravel(), np.tile(true, len(LEVELS)), tree).reshape(len(LEVELS), -1)
         risks = losses.mean(axis=1)
         if self.of == "answers":
@@ -139,20 +160,35 @@ class RiskControl(Rule):
     def _answer(self, top: TopK, tree: ClassTree) -> Answers:
         if not np.isfinite(self.level_):
             return Answers(np.full(len(top), -1), np.zeros(len(top)))
-        nodes, sure = decision.deepest_nodes(*top, *tree.closure, tree.taxonomy.depth, np.array([self.level_]))
+        nodes, sure = self._choose(top, tree, np.array([self.level_]))
         return Answers(nodes[:, 0], sure[:, 0])
+
+    def _choose(self, top: TopK, tree: ClassTree, levels: Floats) -> tuple[Ids, Floats]:
+        """Return the node of every row and level, and its probability."""
+        depth = tree.taxonomy.depth
+        if self.answers == "deepest":
+            chosen: tuple[Ids, Floats] = decision.deepest_nodes(*top, *tree.closure, depth, levels)
+        else:
+            reward = (depth + 1.0) / (depth[tree.nodes].max(initial=0) + 1.0)
+            margin = float(self.at_most) if self.of == "answers" else 0.0
+            chosen = decision.greatest_gain(*top, *tree.closure, reward, levels, margin)
+        return chosen
 
 
 def certify_answers(wrong: Floats, answered: Ids, n_rows: int, at_most: float, delta: float) -> npt.NDArray[np.bool_]:
     """Return the levels, in falling order, at which the share of wrong answers is certified to be at most a bound.
 
-    Where a sequence of tests starts depends on the numbers of answers alone, not on whether they are right.
+    Where `delta` is added depends on the numbers of answers alone, not on whether they are right.
     """
     p_values = np.where(answered > 0, bdtr(wrong, np.maximum(answered, 1), at_most), 1.0)
-    passed = np.zeros(len(wrong), bool)
+    added, passed, at_hand = np.zeros(len(wrong)), np.zeros(len(wrong), bool), 0.0
     for share in STARTS:
-        first = int(np.argmax(answered >= share * n_rows)) if (answered >= share * n_rows).any() else len(wrong)
-        passed[first:] |= np.logical_and.accumulate(p_values[first:] <= delta / len(STARTS))
+        if (answered >= share * n_rows).any():
+            added[np.argmax(answered >= share * n_rows)] += delta / len(STARTS)
+    for k, p_value in enumerate(p_values):
+        at_hand += added[k]
+        passed[k] = p_value <= at_hand and at_hand > 0
+        at_hand *= passed[k]
     return passed
 
 

@@ -178,6 +178,30 @@ def deepest_nodes(columns, values, closure_indptr, closure_indices, depth, level
 
 
 @kernel
+def greatest_gain(columns, values, closure_indptr, closure_indices, reward, levels, margin):
+    """Return, for each row and level, the node of greatest gain and its mass; −1 if no gain is positive.
+
+    The gain is the expected reward less λ times how far the probability of an error exceeds a margin: reward · m −
+    λ (1 − m − margin), with λ = level / (1 − level) and the mass m. Ties go to the highest id, the deeper node.
+    """
+    n_rows, n_levels = columns.shape[0], levels.shape[0]
+    best, sure = np.full((n_rows, n_levels), -1, np.int64), np.zeros((n_rows, n_levels))
+    mass, touched = np.zeros(reward.shape[0]), np.empty(reward.shape[0], np.int64)
+    highest = np.empty(n_levels)
+    for i in range(n_rows):
+        count = add_mass(columns[i], values[i], closure_indptr, closure_indices, mass, touched)
+        highest[:] = 0.0
+        for t in range(count):
+            v = touched[t]
+            for j in range(n_levels):
+                gain = (1.0 - levels[j]) * reward[v] * mass[v] - levels[j] * (1.0 - mass[v] - margin)
+                if gain > highest[j] or (gain == highest[j] and v > best[i, j]):
+                    best[i, j], sure[i, j], highest[j] = v, mass[v], gain
+        clear_mass(mass, touched, count)
+    return best, sure
+
+
+@kernel
 def most_informative(columns, values, closure_indptr, closure_indices, reward, multiplier):
     """Return the node of greatest (reward + multiplier) · mass of every row and its mass; ties to the lowest id."""
     n_rows, n_nodes = columns.shape[0], reward.shape[0]
@@ -209,13 +233,14 @@ def grow(array, needed):
 
 
 @kernel
-def merge_frontiers(a, a_end, b, b_end, v, v_size, v_mass, sizes, masses, nodes, rest, used):
+def merge_frontiers(a, a_end, b, b_end, v, v_size, v_mass, low, high, sizes, masses, nodes, rest, used):
     """Append the best of the sets a … a_end and of the sets b … b_end with node v added; return the new length.
 
-    Both come with growing size and mass, and so does the result.
+    Both come with growing size and mass, and so does the result. It has sets of more mass than `low`, up to the first
+    of more than `high`.
     """
-    best = -1.0
-    while a < a_end or b < b_end:
+    best = low
+    while (a < a_end or b < b_end) and best <= high:
         without = b == b_end
         if a < a_end and b < b_end:
             with_size, with_mass = sizes[b] + v_size, masses[b] + v_mass
@@ -236,12 +261,49 @@ def merge_frontiers(a, a_end, b, b_end, v, v_size, v_mass, sizes, masses, nodes,
 
 
 @kernel
-def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank, last_rank, most):
+def put_in_preorder(mass, touched, rank, by_rank, order):
+    """Set the first of `order` to the nodes with a mass, in preorder."""
+    if 8 * touched.shape[0] < rank.shape[0]:
+        for t, place in enumerate(np.sort(rank[touched])):
+            order[t] = by_rank[place]
+    else:  # quicker than sorting many
+        t = 0
+        for v in by_rank:
+            if mass[v] > 0.0:
+                order[t] = v
+                t += 1
+
+
+@kernel
+def look_ahead(order, rank, last_rank, mass, behind, suffix, largest):
+    """Set, for nodes in preorder, the position behind the subtree, the mass from there on, and the largest mass before.
+
+    The last is that of a node whose subtree ends before the position.
+    """
+    count = order.shape[0]
+    largest[: count + 1] = 0.0
+    suffix[count] = 0.0
+    for t in range(count - 1, -1, -1):
+        v, e = order[t], t + 1
+        while e < count and rank[order[e]] <= last_rank[v]:
+            e = behind[e]
+        behind[t], suffix[t] = e, suffix[e] + mass[v]
+        largest[e] = max(largest[e], mass[v])
+    for t in range(1, count):
+        largest[t] = max(largest[t], largest[t - 1])
+
+
+@kernel
+def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank, last_rank, most, level):
     """Return, for every row, the sets of at most `most` disjoint nodes of a forest that no other set dominates.
 
     A set dominates another if it has no more classes and no less mass. Each row's sets come with growing size and mass.
     Nodes are visited in preorder, backwards: the best sets from a position on either leave its node out, or take it and
     go on behind its subtree, with one node less. So frontiers are merged, never multiplied.
+
+    From a level of 0 on, only the first set of each row is returned whose mass exceeds it, if there is one. Of the sets
+    from a position on, those are dropped that would not reach it with the nodes still allowed in front of it: each
+    adds no more than the most probable node there does, and all together no more than the classes there do.
 
     Parameters are the number of classes at and below each node, its place in preorder, and the last place in its
     subtree. Returned are the first set of each row, and of each set its mass and its nodes, filled up with −1.
@@ -250,6 +312,8 @@ def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank
     mass, touched = np.zeros(n_nodes), np.empty(n_nodes, np.int64)
     by_rank, order = np.empty(n_nodes, np.int64), np.empty(n_nodes, np.int64)
     by_rank[rank] = np.arange(n_nodes)
+    behind, suffix, largest = np.empty(n_nodes, np.int64), np.zeros(n_nodes + 1), np.zeros(n_nodes + 1)
+    high = level if level >= 0.0 else np.inf
     out_indptr = np.zeros(n_rows + 1, np.int64)
     out_mass, out_nodes = np.empty(64), np.empty(64 * most, np.int64)
     # Sets of one row: classes, mass, first node, and the set of the other nodes. Set 0 is empty.
@@ -260,31 +324,34 @@ def smallest_covers(columns, values, closure_indptr, closure_indices, size, rank
     total = 0
     for i in range(n_rows):
         count = add_mass(columns[i], values[i], closure_indptr, closure_indices, mass, touched)
-        if 8 * count < n_nodes:
-            for t, place in enumerate(np.sort(rank[touched[:count]])):
-                order[t] = by_rank[place]
-        else:  # quicker than sorting many
-            t = 0
-            for v in by_rank:
-                if mass[v] > 0.0:
-                    order[t] = v
-                    t += 1
+        put_in_preorder(mass, touched[:count], rank, by_rank, order)
+        look_ahead(order[:count], rank, last_rank, mass, behind, suffix, largest)
         start[count], stop[count] = 0, 1
-        used = 1
+        used, most_size = 1, closure_indptr.shape[0]
+        if level >= 0.0:
+            for t in range(count):
+                if mass[order[t]] > level:
+                    most_size = min(most_size, size[order[t]])
         for t in range(count - 1, -1, -1):
-            v = order[t]
-            behind = t + 1
-            while behind < count and rank[order[behind]] <= last_rank[v]:
-                behind += 1
+            v, e, needed = order[t], behind[t], used
             for j in range(1, most + 1):
-                a, a_end, b, b_end = start[t + 1, j], stop[t + 1, j], start[behind, j - 1], stop[behind, j - 1]
-                needed = used + (a_end - a) + (b_end - b)
-                if needed > sizes.shape[0]:
-                    sizes, masses = grow(sizes, needed), grow(masses, needed)
-                    nodes, rest = grow(nodes, needed), grow(rest, needed)
-                start[t, j] = used
-                used = merge_frontiers(a, a_end, b, b_end, v, size[v], mass[v], sizes, masses, nodes, rest, used)
-                stop[t, j] = used
+                needed += stop[t + 1, j] - start[t + 1, j] + stop[e, j - 1] - start[e, j - 1]
+            if needed > sizes.shape[0]:
+                sizes, masses = grow(sizes, needed), grow(masses, needed)
+                nodes, rest = grow(nodes, needed), grow(rest, needed)
+            for j in range(1, most + 1):
+                a, a_end, b, b_end = start[t + 1, j], stop[t + 1, j], start[e, j - 1], stop[e, j - 1]
+                low = level
+                if j < most:
+                    low = max(level - min(suffix[0] - suffix[t], (most - j) * largest[t]) - SLACK, -1.0)
+                start[t, j], stop[t, j] = a, a_end
+                # Where no set with this node is of use, those without it stay as they are.
+                if b < b_end and size[v] + sizes[b] <= most_size and mass[v] + masses[b_end - 1] > low:
+                    start[t, j] = used
+                    used = merge_frontiers(
+                        a, a_end, b, b_end, v, size[v], mass[v], low, high, sizes, masses, nodes, rest, used
+                    )
+                    stop[t, j] = used
         n_sets = stop[0, most] - start[0, most]
         out_mass, out_nodes = grow(out_mass, total + n_sets), grow(out_nodes, (total + n_sets) * most)
         for e in range(start[0, most], stop[0, most]):

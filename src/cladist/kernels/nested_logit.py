@@ -19,6 +19,7 @@ import numpy as np
 from cladist.kernels.jit import kernel
 
 STOP = -2  # the best of the values below a node is that of its own class
+TIE = 1e-10  # by which capped options stay below the best one, so that rounding does not decide between them
 KEPT = 1e-3  # of the probability before: a step function alone may say 0 or 1, and the log loss of 0 is infinite
 
 
@@ -229,8 +230,14 @@ def bent(curves, k, log_mass):
     """Return the probability of a step whose log-probability by the model is given."""
     slopes, intercepts, starts, knots, values = curves
     z = log_mass - np.log(max(-np.expm1(log_mass), 1e-13))  # the log odds
-    if starts.shape[0] == 0:
-        return 1.0 / (1.0 + np.exp(-(slopes[k] * z + intercepts[k])))
+    if slopes.shape[0]:
+        slope, value = slopes[k], slopes[k] * z + intercepts[k]
+        if starts.shape[0]:
+            for e in range(starts[k], starts[k + 1]):
+                if z > knots[e]:
+                    value += (values[e] - slope) * (z - knots[e])
+                    slope = values[e]
+        return 1.0 / (1.0 + np.exp(-value))
     first, last = starts[k], starts[k + 1] - 1
     if z <= knots[first]:
         return values[first]
@@ -306,10 +313,10 @@ def cap_options(model, scores, v, share, before, work, best, nodes, log_q, shift
     for u in nodes:
         if parent[u] == above and best[v] != u:
             given = x[u] - L[v]
-            shift[u] = before + (log_share - given if given >= log_cap else log_factor)
+            shift[u] = before + (log_share - TIE - given if given >= log_cap else log_factor)
     if v < n_nodes and not is_end[v]:
         given = stop_x[v] - L[v]
-        stop_shift[v] = before + (log_share - given if given >= log_cap else log_factor)
+        stop_shift[v] = before + (log_share - TIE - given if given >= log_cap else log_factor)
     return share
 
 
@@ -400,4 +407,7 @@ def keep_best(log_p, best, others):
             count += 1
     share, log_cap, log_factor = cap(others, count, np.exp(log_p[best]))
     for c in range(log_p.shape[0]):
-        log_p[c] = np.log(share) if c == best or log_p[c] >= log_cap else log_p[c] + log_factor
+        if c == best:
+            log_p[c] = np.log(share)
+        else:
+            log_p[c] = np.log(share) - TIE if log_p[c] >= log_cap else log_p[c] + log_factor
