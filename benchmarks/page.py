@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks import bench, cells, comparison, heat_map, verdicts
+from benchmarks import bench, cells, comparison, heat_map, probability_page, verdicts
 from benchmarks.comparison import METHODS
 from benchmarks.data_sets import DATA, NOT_TO_BE_HAD
 from benchmarks.papers import published
@@ -36,7 +36,8 @@ def content() -> str:
     sections += ["## Papers"]
     sections += [in_markdown(part) for paper in published.names() for part in bench.runner(paper).parts()]
     sections += ["## Every method on every data set", in_markdown(comparison_part())]
-    return "\n\n".join([*sections, "## Does the hierarchy help?", in_markdown(verdicts.part())])
+    sections += ["## Does the hierarchy help?", in_markdown(verdicts.part())]
+    return "\n\n".join([*sections, "## Decisions", in_markdown(probability_page.heuristics())])
 
 
 def comparison_part() -> Part:

@@ -1,7 +1,7 @@
 """Tables of measured probabilities and decisions, written between the markers of two guides.
 
 `python -m benchmarks.probability_page` reads benchmarks/results/calibration.json and decisions-*.json and fills
-docs/guides/probabilities.md and docs/guides/decisions.md.
+docs/guides/probabilities.md and docs/guides/decisions.md. The results page has the table of `heuristics`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import RESULTS
+from benchmarks.tables import Part
 from cladist.files import open_for_writing
 
 GUIDES = Path(__file__).parents[1] / "docs" / "guides"
@@ -137,8 +138,8 @@ def sets() -> list[str]:
     return ["### Coverage of sets", text, table(["set", "kind", "alpha", "coverage", "classes in a set"], rows)]
 
 
-def heuristics() -> list[str]:
-    """Return the table of rules beside heuristics: the best heuristic for each set and metric."""
+def heuristics() -> Part:
+    """Return the table of the results page: for each set and metric, rules beside the best heuristic."""
     rows = []
     for row in read("decisions-heuristics"):
         for metric in dict.fromkeys(one["metric"] for one in row["comparisons"]):
@@ -146,16 +147,15 @@ def heuristics() -> list[str]:
             best = min(of, key=lambda one: one["its_loss"])
             worst = max(of, key=lambda one: one["errors_worse"])
             difference = f"{best['difference']:+.4f} ± {best['standard_error']:.4f}"
-            rows.append([named(row), metric, f"{best['rule']:.4f}", f"{best['heuristic']} {best['its_loss']:.4f}",
+            rows.append([f"{named(row)}: {metric}", f"{best['rule']:.4f}", f"{best['heuristic']} {best['its_loss']:.4f}",
                          difference, f"{worst['errors_worse']:.1f}"])  # fmt: skip
     text = (
         "The mean loss of `MinimumRisk` of each metric beside the best of climbing, DARTS, expected loss over leaves "
         "and a threshold for leaves, whose settings are chosen by that metric on calibration rows. The last column is "
-        "how "
-        "many standard errors the rule is behind the heuristic that comes nearest; below 0 it is ahead of all."
+        "how many standard errors the rule is behind the heuristic that comes nearest; below 0 it is ahead of all."
     )
-    header = ["set", "metric", "rule", "best heuristic", "difference", "errors behind"]
-    return ["### Beside published heuristics", text, table(header, rows)]
+    header = ["set: metric", "rule", "best heuristic", "difference", "errors behind"]
+    return Part("Rules beside published heuristics", header, rows, [text])
 
 
 def filled(text: str, content: str) -> str:
@@ -168,7 +168,7 @@ def contents() -> dict[str, str]:
     """Return what each guide has between its markers."""
     return {
         "probabilities.md": calibration(),
-        "decisions.md": "\n\n".join([*stopping(), *guarantees(), *sets(), *heuristics()]),
+        "decisions.md": "\n\n".join([*stopping(), *guarantees(), *sets()]),
     }
 
 
