@@ -135,9 +135,9 @@ def part() -> Part:
     header = ["case", "verdict", "right would be", "trained on", "held out", "seconds", "in words"]
     budgets = ", ".join(f"{budget:g}" for budget in sorted({row["budget_s"] for row in rows}))
     remark = (
-        f"{sum(row['right'] for row in rows)} of {len(rows)} verdicts are right. Budget of a case: {budgets} seconds by "
-        "the clock. Shuffled: the leaves of the tree are shuffled; topics: generated rows that follow their tree; noise: "
-        "generated rows that do not."
+        f"{sum(row['right'] for row in rows)} of {len(rows)} verdicts are right. Budget of a case: {budgets} seconds "
+        "by the clock. Shuffled: the leaves of the tree are shuffled; topics: generated rows that follow their tree; "
+        "noise: generated rows that do not."
     )
     return Part("Verdicts of cladist compare", header, lines, [remark] if rows else [])
 
