@@ -17,6 +17,7 @@ from cladist import checkpoints
 from cladist.checkpoints import Store, keep
 from cladist.datasets import make_topics
 from cladist.errors import CladistWarning, ModelFormatError, ParameterError
+from cladist.evaluation import compare
 from cladist.storage.array_pool import ArrayPool, take_arrays
 from cladist.taxonomy import RelationGraph
 from tests.execution.engines import Isolated
@@ -167,6 +168,29 @@ def test_wrappers_and_pipelines_go_on_too(tmp_path, monkeypatch, eager):
         fit()
 
 
+def test_a_comparison_goes_on_too(tmp_path, monkeypatch, eager):
+    def run():
+        options = {"methods": ["top-down"], "cv": 2, "budget": 10_000.0, "control": False, "n_resamples": 50}
+        found = compare(DATA.X, DATA.y, DATA.taxonomy, **options)
+        return [(row.method, row.C, row.scores, row.difference) for row in found.rows]
+
+    written = 0
+
+    def counting(store, name, value, write=Store.write):
+        nonlocal written
+        write(store, name, value)
+        written += 1
+        if written == 7:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "write", counting)
+        with pytest.raises(Killed), keep(tmp_path, DATA.X, DATA.y):
+            run()
+    with keep(tmp_path, DATA.X, DATA.y):
+        assert run() == run()  # the second has nothing that was kept, since parts are numbered on
+
+
 SCRIPT = """
 import sys
 from cladist import checkpoints
@@ -268,6 +292,50 @@ def test_a_full_disk_is_told_of_once_and_training_goes_on(tmp_path, monkeypatch,
         model = cladist.TopDown(DATA.taxonomy, checkpoint=tmp_path).fit(DATA.X, DATA.y)
     assert len(told) == 1
     assert np.array_equal(model.decision_function(DATA.X), whole.decision_function(DATA.X))
+
+
+def test_what_was_written_before_the_disk_was_full_stays(tmp_path, monkeypatch, eager):
+    whole = cladist.TopDown(DATA.taxonomy).fit(DATA.X, DATA.y)
+    write, written = checkpoints.write_folder, []
+
+    def filling(path, *content):
+        if len(written) == 3:  # the mark, and two parts
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write(path, *content)
+        written.append(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoints, "write_folder", filling)
+        with pytest.warns(CladistWarning, match="could not be written"):
+            cladist.TopDown(DATA.taxonomy, checkpoint=tmp_path).fit(DATA.X, DATA.y)
+    assert [path for path in written if not (path / "manifest.json").exists()] == []
+    model = cladist.TopDown(DATA.taxonomy, checkpoint=tmp_path).fit(DATA.X, DATA.y)
+    assert np.array_equal(model.decision_function(DATA.X), whole.decision_function(DATA.X))
+
+
+def test_a_disk_that_is_full_from_the_beginning_is_told_of_in_one_sentence(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(checkpoints, "write_folder", full)
+    with pytest.raises(ParameterError, match=r"could not be written \(No space left on device\)"):
+        cladist.TopDown(DATA.taxonomy, checkpoint=tmp_path).fit(DATA.X, DATA.y)
+
+
+def test_a_mark_that_is_damaged_is_told_of_in_one_sentence(kept):
+    (kept / "fit" / "manifest.json").write_text("{")
+    with pytest.raises(ModelFormatError, match="manifest"):
+        cladist.FlatSVM(DATA.taxonomy, checkpoint=kept).fit(DATA.X, DATA.y)
+
+
+def test_a_clock_that_jumps_changes_nothing(tmp_path, monkeypatch, eager):
+    jumps = iter(range(10**9, 0, -86_400))
+    monkeypatch.setattr(checkpoints.time, "time", lambda: next(jumps))
+    whole = cladist.TopDown(DATA.taxonomy).fit(DATA.X, DATA.y)
+    for _ in range(2):
+        model = cladist.TopDown(DATA.taxonomy, checkpoint=tmp_path).fit(DATA.X, DATA.y)
+        assert np.array_equal(model.decision_function(DATA.X), whole.decision_function(DATA.X))
+    assert parts_of(tmp_path)
 
 
 def test_two_processes_do_not_share_a_checkpoint(tmp_path):

@@ -281,7 +281,14 @@ class _Fit(Scope):
         self.is_identified, self.identity["data"] = True, digest_of(data)
         path = self.store.folder / MARK
         if not path.exists():
-            write_folder(path, {"identity": self.identity}, {})
+            try:
+                write_folder(path, {"identity": self.identity}, {})
+            except OSError as problem:
+                reason = problem.strerror or problem
+                raise ParameterError(
+                    f"The checkpoint {self.store.folder} could not be written ({reason}); make room there, or choose "
+                    "another folder."
+                ) from problem
             return
         kept = read_folder(path)[0].get("identity")
         if kept != self.identity:

@@ -20,6 +20,7 @@ from cladist.errors import DatasetWarning
 from cladist.features import text_features
 from cladist.persistence import models
 from cladist.storage import read_folder, write_folder
+from tests.execution.engines import Isolated
 
 COLUMNS = ("--text", "title", "--text", "description")
 
@@ -498,6 +499,18 @@ def test_processes_predict_as_one_does(shop, run, monkeypatch):
     one, two = (run("predict", "model", "test.csv", "--keep", "title", "--jobs", jobs) for jobs in (1, 2))
     assert one.stdout == two.stdout
     assert len(one.stdout.splitlines()) > 14
+
+
+def test_a_cluster_predicts_as_one_process_does(shop, run, refused, monkeypatch):
+    engine = Isolated(2)
+    monkeypatch.setattr("cladist.execution.ray_executor.Ray", lambda: engine)
+    monkeypatch.setattr(cli_input, "BATCH_ROWS", 7)
+    here = run("predict", "model", "test.csv", "--keep", "title")
+    there = run("predict", "model", "test.csv", "--keep", "title", "--executor", "ray")
+    assert here.stdout == there.stdout
+    assert engine.n_tasks > 2
+    assert "--executor must be ray; got 'spark'" in refused("predict", "model", "test.csv", "--executor", "spark")
+    assert "leave one out" in refused("predict", "model", "test.csv", "--executor", "ray", "--jobs", "2")
 
 
 def test_processes_count_texts_without_a_known_word(shop):

@@ -11,11 +11,13 @@ class Isolated:
 
     def __init__(self, n_workers, losses=()):
         self.n_workers, self.losses = n_workers, set(losses)
-        self.n_calls = self.largest_call = 0
+        self.n_calls = self.largest_call = self.n_tasks = 0
 
     def map(self, function, tasks):
         work = copied(pack(function))
-        return (result_of(run_task(work, copied(pack(task)), str(id(work)))) for task in tasks)
+        for task in tasks:
+            self.n_tasks += 1
+            yield result_of(run_task(work, copied(pack(task)), str(id(work))))
 
     def start_workers(self, make, n_workers):
         return IsolatedWorkers(self, copied(make), n_workers)

@@ -1,14 +1,16 @@
 """Training on a Ray cluster of one and of three nodes; one of them is killed. Needs the extra ``ray``."""
 
+import os
+import signal
+
 import numpy as np
 import pytest
 
 import cladist
-from cladist import Relations
-from cladist.datasets import make_topics
 from cladist.errors import ExecutionError
 from cladist.execution import Ray
 from cladist.execution.worker_group import WorkerGroup
+from tests.execution.learners import DATA, learners
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 pytestmark = [
@@ -16,14 +18,8 @@ pytestmark = [
     for kind in ("ResourceWarning", "FutureWarning", "DeprecationWarning", "pytest.PytestUnraisableExceptionWarning")
 ]
 
-DATA = make_topics(n_samples=250, n_features=150, branching=(4, 4, 4), random_state=0)  # 64 leaves: four blocks
-LEARNERS = {
-    "flat": lambda executor: cladist.FlatSVM(DATA.taxonomy, executor=executor),
-    "top-down": lambda executor: cladist.TopDown(DATA.taxonomy, executor=executor),
-    "recursive": lambda executor: cladist.RecursiveSVM(
-        DATA.taxonomy, sharing=1, relations=Relations(blocks_per_round=3), executor=executor
-    ),
-}
+LEARNERS = learners()
+STORE = 100 * 2**20  # bytes of each object store
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +27,7 @@ def cluster():
     """A cluster with one node, which tests add others to."""
     from ray.cluster_utils import Cluster
 
-    head = {"num_cpus": 1, "object_store_memory": 100 * 2**20, "include_dashboard": False}
+    head = {"num_cpus": 1, "object_store_memory": STORE, "include_dashboard": False}
     started = Cluster(initialize_head=True, head_node_args=head)
     ray.init(address=started.address, log_to_driver=False, logging_level="ERROR")
     yield started
@@ -41,7 +37,7 @@ def cluster():
 
 @pytest.fixture(scope="module")
 def three_nodes(cluster):
-    nodes = [cluster.add_node(num_cpus=1, object_store_memory=100 * 2**20) for _ in range(2)]
+    nodes = [cluster.add_node(num_cpus=1, object_store_memory=STORE) for _ in range(2)]
     cluster.wait_for_nodes()
     return nodes
 
@@ -52,13 +48,60 @@ def compare(name, executor):
 
 
 def test_one_node(cluster):
-    compare("recursive", Ray(workers=2))
+    compare("hr-svm", Ray(workers=2))
 
 
 def test_errors_come_out_as_they_are_and_results_in_order(cluster):
     assert list(Ray().map(lambda task: -task, range(9))) == [-task for task in range(9)]
     with pytest.raises(ZeroDivisionError):
         list(Ray().map(lambda task: 1 / task, [1, 0]))
+
+
+def test_tasks_are_taken_as_they_can_be_given_out(cluster):
+    taken = []
+
+    def tasks():
+        for k in range(50):
+            taken.append(k)
+            yield k
+
+    results = Ray(workers=2).map(lambda task: -task, tasks())
+    assert next(results) == 0
+    assert len(taken) < 10
+    results.close()
+
+
+def test_a_worker_that_is_killed_in_a_task(cluster, tmp_path):
+    def fragile(task):
+        mark = tmp_path / str(task)
+        if task == 2 and not mark.exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return -task
+
+    assert list(Ray().map(fragile, range(5))) == [0, -1, -2, -3, -4]
+    assert (tmp_path / "2").exists()
+
+
+def test_more_than_the_object_store_takes(cluster):
+    """What does not fit into it is spilled to the disk."""
+    n = STORE // 4 // 8
+    rows = np.arange(n, dtype=float)
+    parts = list(Ray().map(lambda k: rows + k, range(6)))
+    assert all(np.array_equal(part, rows + k) for k, part in enumerate(parts))
+
+
+def test_batches_of_ray_data(cluster, tmp_path):
+    pytest.importorskip("pyarrow", reason="Ray Data needs pyarrow")
+    from cladist.ray import map_batches
+
+    model = cladist.TopDown(DATA.taxonomy).fit(DATA.X, DATA.y)
+    model.save(tmp_path / "model")
+    rows = DATA.X[:20].toarray()
+    data = ray.data.from_items([{"number": k, "row": row} for k, row in enumerate(rows)])
+    answers = map_batches(data, tmp_path / "model", column="row", batch_size=8).take_all()
+    answers.sort(key=lambda row: row["number"])
+    assert [row["label"] for row in answers] == model.predict(rows).tolist()
 
 
 def test_a_predictor_of_ray_data(cluster, tmp_path):
@@ -71,6 +114,7 @@ def test_a_predictor_of_ray_data(cluster, tmp_path):
     assert answers["label"].tolist() == model.predict(rows).tolist()
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_three_nodes(three_nodes, name):
     compare(name, "ray")
@@ -87,7 +131,7 @@ def test_a_node_that_is_killed(cluster, three_nodes, monkeypatch):
         return call(group, *arguments, **options)
 
     monkeypatch.setattr(WorkerGroup, "call", killing)
-    compare("recursive", Ray(workers=3))
+    compare("hr-svm", Ray(workers=3))
     assert n_calls > 9
 
 

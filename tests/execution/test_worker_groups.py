@@ -5,14 +5,13 @@ import pytest
 
 import cladist
 from cladist import Relations
-from cladist.datasets import make_topics
 from cladist.errors import ExecutionError, ParameterError
 from cladist.execution import Threads, executor_for, pack, unpack
 from cladist.execution.payload import attempt, result_of
 from cladist.execution.worker_group import MOST_LOSSES, WorkerGroup
+from cladist.solvers.tree.joint_workers import Division
 from tests.execution.engines import Isolated
-
-DATA = make_topics(n_samples=250, n_features=150, branching=(4, 4, 4), random_state=0)  # 64 leaves: four blocks
+from tests.execution.learners import DATA, learners
 
 
 def recursive(root="zero", blocks=3, **options):
@@ -42,6 +41,15 @@ def without_seconds(history):
     return [{name: value for name, value in entry.items() if name != "seconds"} for entry in history]
 
 
+def test_workers_share_nodes(monkeypatch):
+    divisions = []
+    of = Division.of
+    monkeypatch.setattr(Division, "of", lambda *given: divisions.append(of(*given)) or divisions[-1])
+    recursive()(Isolated(3)).fit(DATA.X, DATA.y)
+    assert divisions[0].is_shared.sum() > 1
+    assert not divisions[0].is_shared.all()
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_model_does_not_depend_on_where_it_was_trained(name):
@@ -51,6 +59,15 @@ def test_the_model_does_not_depend_on_where_it_was_trained(name):
         assert np.array_equal(here.decision_function(DATA.X), there.decision_function(DATA.X))
         if hasattr(here, "history_"):
             assert without_seconds(here.history_) == without_seconds(there.history_)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("name", "make"), learners().items(), ids=learners())
+def test_no_model_of_any_learner_depends_on_it(name, make):
+    here, threads, there = (make(executor).fit(DATA.X, DATA.y) for executor in (None, Threads(2), Isolated(3)))
+    scores = here.decision_function(DATA.X)
+    assert np.array_equal(scores, threads.decision_function(DATA.X))
+    assert np.array_equal(scores, there.decision_function(DATA.X))
 
 
 def test_vectors_do_not_travel(capsys):

@@ -1,12 +1,14 @@
 """Rows as solvers read them: relabelled features, the constant, norms, and the way back."""
 
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from cladist.linear_model.training_rows import FEW, LINE, aligned_zeros
+from cladist.linear_model.training_rows import FEW, LINE, NORESERVE, aligned_zeros, reserved_zeros
 from cladist.solvers import TrainingRows
 
 
@@ -113,3 +115,12 @@ def test_aligned_zeros(n_rows, n_columns):
     assert zeros.flags.c_contiguous
     assert not zeros.any()
     assert n_rows == 0 or zeros.ctypes.data % LINE == 0
+
+
+@pytest.mark.skipif(not NORESERVE, reason="other systems reserve what they give")
+def test_zeros_may_be_more_than_fit_into_memory():
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    zeros = reserved_zeros(memory // 2**19, 2**18)  # twice as many bytes
+    zeros[-1, 7] += 1
+    assert zeros[-1, :9].tolist() == [0, 0, 0, 0, 0, 0, 0, 1, 0]
+    assert reserved_zeros(3, 2).tolist() == [[0, 0]] * 3

@@ -284,6 +284,12 @@ def named_file(out: Path | None) -> Path | None:
     return None if out is None or str(out) == "-" else out
 
 
+def check_executor(executor: str | None) -> None:
+    """Refuse an engine that there is not."""
+    if executor not in (None, "ray"):
+        raise ParameterError(f"--executor must be ray; got {executor!r}.")
+
+
 def check_target(path: PathLike | None, *others: PathLike | None) -> None:
     """Raise an error if `path` cannot be written, before work is done whose result would be lost.
 

@@ -8,7 +8,7 @@ import re
 import time
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -36,6 +36,7 @@ STDIN_HELP = "Or - for standard input: one text per line, or a table with --text
 BEAM_HELP = "Expand only the B best nodes of each level, for models with very many labels."
 KEEP_HELP = "Write this column of the input in front of each prediction; repeat it, or give all for every column."
 JOBS_HELP = "Predict in N processes, each with the model; -1: as many as there are cores."
+EXECUTOR_HELP = "Predict on a Ray cluster, whose machines can all read the model's folder: ray."
 MMAP_HELP = "Map large weights from their file instead of loading and verifying them."
 
 VERSION = "Another version of the taxonomy"
@@ -89,6 +90,7 @@ def command(
     crosswalk: Annotated[Path | None, output.option("--crosswalk FILE", WALK_HELP, VERSION)] = None,
     taxonomy: Annotated[Path | None, output.option("--taxonomy NEW", VERSION_HELP, VERSION)] = None,
     jobs: Annotated[int, output.option("--jobs -j N", JOBS_HELP)] = 1,
+    executor: Annotated[str | None, output.option("--executor ray", EXECUTOR_HELP)] = None,
     mmap: Annotated[bool, output.option("--mmap", MMAP_HELP)] = False,
     verify: Annotated[bool, output.option("--verify", "With --mmap, also verify these weights first.")] = False,
     text: output.Texts = None,
@@ -119,6 +121,9 @@ def command(
     from cladist.execution import count_workers
 
     workers = count_workers(jobs)
+    output.check_executor(executor)
+    if executor is not None and workers > 1:
+        raise ParameterError("--executor predicts on the cluster's cores, --jobs on this machine's; leave one out.")
     if crosswalk is not None or taxonomy is not None:
         from cladist.cli.mapped_predictions import check_options
 
@@ -142,7 +147,7 @@ def command(
         n_rows = predict_to(
             fitted, source, out, top_k=top_k, beam=beam, decisions=decisions, label_sep=notes.get("label_sep"),
             as_json=terminal.json, notify=terminal.note, folder=model, keep=keep or (), workers=workers, mmap=mmap,
-            mapper=mapper,
+            mapper=mapper, executor=executor,
         )  # fmt: skip
     if out is not None:
         seconds = time.perf_counter() - start
@@ -177,17 +182,18 @@ def predict_to(
     workers: int = 1,
     mmap: bool = False,
     mapper: Mapper | None = None,
+    executor: str | None = None,
 ) -> int:
     """Write the predictions for all rows to a file, or to standard output, and return the number of rows.
 
     `decisions` are the `DecisionOptions`, `label_sep` is the separator of labels in training, `folder` that of the
     model. `keep` are columns of the input, whose values are written in front of each prediction, or "all". `notify` is
     called with notes about features that the model does not have. Several `workers` are processes that load the model
-    from its folder, with `mmap` as `cladist.load` has it; a few batches per worker are in memory. A `mapper` gives
-    labels of another version of the taxonomy.
+    from its folder, with `mmap` as `cladist.load` has it; a few batches per worker are in memory. With an `executor`,
+    "ray", its workers do so. A `mapper` gives labels of another version of the taxonomy.
     """
     from cladist.cli.input import learner_of
-    from cladist.execution import processes
+    from cladist.execution import elsewhere, executor_for, processes
 
     kind = "csv" if out is None else SUFFIXES.get(out.suffix.lower())
     if kind is None:
@@ -198,7 +204,7 @@ def predict_to(
     learner = learner_of(model)
     if top_k is not None:
         top_k = min(top_k, len(learner.classes_))
-    recipe = Recipe(folder, mmap, top_k, beam, decisions, label_sep)
+    recipe = Recipe(folder and folder.absolute(), mmap, top_k, beam, decisions, label_sep)
     predict_batch, layout = recipe.follow(model)
     in_sets = layout.is_set if decisions is not None else layout.separator is not None
     separator = set_separator(label_sep) if in_sets else None
@@ -219,7 +225,13 @@ def predict_to(
         batches = read_batches(source, model=model, notify=notify) if kept is None else _batches(kept.read())
         if source.path == "-":  # a file reports its own progress while it is read
             batches = _count_rows(batches, task)
-        with processes(partial(Recipe.load, recipe) if workers > 1 else lambda: predict_batch, workers) as run:
+        load = partial(Recipe.load, recipe)
+        running: AbstractContextManager[Any]
+        if executor is not None:
+            running = nullcontext(elsewhere(load, executor_for(None, executor)))
+        else:
+            running = processes(load if workers > 1 else lambda: predict_batch, workers)
+        with running as run:
             rows = collect(run(batches))
             rows = rows if mapper is None else mapper(rows)
             return write_rows(file, kind, layout, rows if kept is None else kept.take(rows))

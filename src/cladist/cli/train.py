@@ -268,10 +268,9 @@ def _keep(
 
 def _set_executor(learner: Any, method: str, executor: str | None) -> None:
     """Let a learner train elsewhere, if asked to; refuse engines there are not, and methods that cannot."""
+    output.check_executor(executor)
     if executor is None:
         return
-    if executor != "ray":
-        raise ParameterError(f"--executor must be ray; got {executor!r}.")
     if learner is None or "executor" not in learner.get_params(deep=False):
         names = [known.name for known in registry.METHODS if "executor" in known.load()().get_params(deep=False)]
         raise ParameterError(f"--executor is for a --method that trains in parts, not {method}: {', '.join(names)}.")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from itertools import chain, islice
 from typing import Any
 
 from cladist.errors import ExecutionError, ParameterError
@@ -46,16 +47,20 @@ class Ray:
     shares_memory = False
 
     def map(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Iterator[Any]:
-        """Yield ``function(task)`` for each task, in the tasks' order; see `Executor.map`."""
-        tasks = list(tasks)
-        if not tasks:
+        """Yield ``function(task)`` for each task, in the tasks' order; see `Executor.map`.
+
+        Tasks are taken as they can be given out, so that there may be more than fit into memory.
+        """
+        tasks = iter(tasks)
+        first = list(islice(tasks, 1))
+        if not first:
             return
         ray = self.connect()
         work, run, waiting = [ray.put(part) for part in pack(function)], _remote(run_parts), deque[Any]()
         key = secrets.token_hex()
         most = AHEAD * self.n_workers
         try:
-            for task in tasks:
+            for task in chain(first, tasks):
                 if len(waiting) >= most:
                     yield self._take(ray, waiting.popleft())
                 waiting.append(run.remote(work, pack(task), key))

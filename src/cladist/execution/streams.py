@@ -1,4 +1,4 @@
-"""Endless streams of tasks, in threads or processes: a few at a time and in order, so that memory stays bounded."""
+"""Endless streams of tasks, in threads, processes or elsewhere: a few at a time, in order, in bounded memory."""
 
 from __future__ import annotations
 
@@ -51,6 +51,29 @@ def processes(
         yield lambda tasks: _window(lambda task: pool.submit(_work, task), tasks, workers)
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def elsewhere(
+    make: Callable[[], Callable[[TaskT], ResultT]], executor: Any
+) -> Callable[[Iterable[TaskT]], Iterator[ResultT]]:
+    """Return a function that yields the results of what `make` returned for each of many tasks, on an engine.
+
+    Each process of the engine calls `make` once.
+    """
+    return lambda tasks: executor.map(_MadeOnce(make), tasks)
+
+
+class _MadeOnce:
+    """A function that is made where it is first called."""
+
+    def __init__(self, make: Callable[[], Callable[[Any], Any]]) -> None:
+        self.make = make
+        self.function: Callable[[Any], Any] | None = None
+
+    def __call__(self, task: Any) -> Any:
+        if self.function is None:
+            self.function = self.make()
+        return self.function(task)
 
 
 def _window(submit: Callable[[TaskT], Future[ResultT]], tasks: Iterable[TaskT], workers: int) -> Iterator[ResultT]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import mmap
+import platform
+import sys
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +31,8 @@ FEW = 8  # if entries × FEW are fewer than the features, only the features that
 LONGEST = 1e24  # ‖x‖²; with C and sums over rows, float32 ends at 3e38
 LINE = 64  # bytes of a cache line: sixteen float32
 LARGE = 2**20
+# Linux's MAP_NORESERVE, without which it refuses a map that is larger than the memory.
+NORESERVE = 0x4000 if sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64") else 0
 
 
 @dataclass(frozen=True)
@@ -211,6 +216,17 @@ def _gather(X: Any, chosen: Ids, indptr: Ids, position: Ids, constant_position: 
         for copy, array in zip(copies, (indices, data), strict=False):
             copy.write(int(indptr[first]), array)
     return (copies[0].array, copies[1].array, norms) if on_disk else (indices, data, norms)
+
+
+def reserved_zeros(n_rows: int, n_columns: int) -> Floats32:
+    """Return zeros of which only the rows that are written to take memory, so that there may be more than fit."""
+    size = n_rows * n_columns * 4
+    if not NORESERVE or size < LARGE:
+        return np.zeros((n_rows, n_columns), np.float32)
+    reserved = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE)
+    with suppress(OSError):  # as numpy asks for its own arrays
+        reserved.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(reserved, np.float32).reshape(n_rows, n_columns)
 
 
 def aligned_zeros(n_rows: int, n_columns: int = 16) -> Floats32:

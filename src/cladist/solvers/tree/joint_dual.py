@@ -27,7 +27,7 @@ from cladist.kernels.lanes import WIDTH
 from cladist.kernels.one_vs_rest import VISITS, LaneProblem
 from cladist.linear_model.path_sums import PathSums
 from cladist.linear_model.problem_tree import BlockAlphas, LaneSums, LeafBlocks, squared_norms
-from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros
+from cladist.linear_model.training_rows import Floats32, Floats64, Ids, aligned_zeros, reserved_zeros
 from cladist.solvers.cost import count_effort
 from cladist.solvers.problem import OneVsRest, random_generator
 from cladist.storage.array_pool import storable
@@ -126,7 +126,7 @@ class JointDual:
         self.executor = executor or Serial()
         self.surrogate, self.rows = problem.surrogate, problem.rows
         self.sharing, self.free = np.float32(layout.sharing), layout.free
-        self.V = np.zeros((len(layout.stored_nodes), self.rows.n_used), np.float32)  # v, and w of free roots
+        self.V = reserved_zeros(len(layout.stored_nodes), self.rows.n_used)  # v, and w of free roots
         self.roots = FreeRoots.at_zero(len(self.free), self.rows.n_used)
         self.pulls = np.zeros((len(self.free), self.rows.n_used))  # s of free roots, as `refresh` found it
         self.states = [BlockState() for _ in layout.blocks]

@@ -4,8 +4,9 @@ Worker   holds the rows, the α of its own blocks, and the vectors of the stored
          other vectors are never touched. Blocks are divided by subtree, so that few nodes are above blocks of several
          workers: these are shared
 Round    workers visit their blocks; what comes back of a visit is small, a `Step`: the rows that moved, their new α,
-         and the coefficients of shared nodes. All steps of the round go to all workers, and each applies them to its
-         own vectors in the order of blocks. So copies stay equal, bit for bit, and equal to those of one process
+         and the coefficients of shared nodes. Rows and coefficients of the round go to all workers, and each applies
+         them to its own vectors in the order of blocks. So copies stay equal, bit for bit, and equal to those of one
+         process
 Vectors  never travel, but for those of free roots
 Faults   a lost worker is rebuilt from the α at the last recomputation of all vectors, and the steps since
 """
@@ -46,6 +47,9 @@ class Step(NamedTuple):
     active: Ids32 | None  # the active rows, if all rows were visited
     visits: int
     coefficients: Floats32  # by which each shared node above the block moves along the rows
+
+
+SharedStep = tuple[Ids32, Floats32]  # the part of a step that other workers need: rows and coefficients
 
 
 def open_joint(
@@ -139,10 +143,16 @@ def visit(worker: JointWorker, share: float | None, options: tuple[list[int], di
 
 def _step(worker: JointWorker, b: int, change: BlockChange, full: bool) -> Step:
     state, coefficients = change.state, change.coefficients[:, worker.shared_places(b)]
-    values = np.zeros((len(change.rows), state.alphas.values.shape[1]), np.float32)
-    kept = np.isin(change.rows, state.alphas.rows)
-    values[kept] = state.alphas.values[np.searchsorted(state.alphas.rows, change.rows[kept])]
-    return Step(change.rows, values, state.active if full else None, state.visits, coefficients)
+    return Step(change.rows, moved_alphas(change), state.active if full else None, state.visits, coefficients)
+
+
+def moved_alphas(change: BlockChange) -> Floats32:
+    """Return the new α of the rows of which some moved."""
+    alphas = change.state.alphas
+    values = np.zeros((len(change.rows), alphas.values.shape[1]), np.float32)
+    kept = np.isin(change.rows, alphas.rows)
+    values[kept] = alphas.values[np.searchsorted(alphas.rows, change.rows[kept])]
+    return values
 
 
 def visit_again(worker: JointWorker, told: tuple[float | None, dict[int, Step]], options: Any) -> None:
@@ -155,9 +165,9 @@ def visit_again(worker: JointWorker, told: tuple[float | None, dict[int, Step]],
         worker.changes[b] = worker.joint.change_to(b, after)
 
 
-def measure(worker: JointWorker, _: None, steps: dict[int, Step]) -> dict[int, tuple[float, float]]:
+def measure(worker: JointWorker, _: None, steps: dict[int, SharedStep]) -> dict[int, tuple[float, float]]:
     """Take in the steps of other workers; return ‖Σ Δ‖² and Σ ‖Δ‖² of the nodes that this one speaks for."""
-    others = {b: worker.foreign_change(b, s.rows, s.coefficients) for b, s in steps.items() if b not in worker.changes}
+    others = {b: worker.foreign_change(b, *step) for b, step in steps.items() if b not in worker.changes}
     worker.steps = worker.held_steps({**worker.changes, **others})
     below, _counts = worker.joint.count_blocks(worker.together)
     worker.totals = worker.joint.measure(worker.steps, below)
@@ -293,7 +303,9 @@ class RemoteJoint(JointDual):
             share = self.share
             found = self.group.call(visit, [share] * self.n_workers, told, replay=partial(_again, share, told))
             steps = {b: step for part in found for b, step in part.items()}
-            measured = self.group.call(measure, None, steps)
+            # Blocks without a shared node above them concern nobody else.
+            shared = {b: (step.rows, step.coefficients) for b, step in steps.items() if step.coefficients.shape[1]}
+            measured = self.group.call(measure, None, shared)
             squares = {u: pair for part in measured for u, pair in part.items()}
             self.share = self.shorten({u: squares[u] for u in sorted(squares)}, counts)
             for b in together:
