@@ -32,12 +32,24 @@ def content() -> str:
     """Return all sections, from the cells as they are."""
     ranking = heat_map.rank()
     sections = ["## Which method where", f"![points behind the best method](../_static/{PICTURE.name})"]
-    sections += ["\n".join(f"- {text}" for text in heat_map.sentences(ranking)) or "Nothing is measured yet."]
+    answers = [*heat_map.sentences(ranking), *stopped()]
+    sections += ["\n".join(f"- {text}" for text in answers) or "Nothing is measured yet."]
     sections += ["## Papers"]
     sections += [in_markdown(part) for paper in published.names() for part in bench.runner(paper).parts()]
     sections += ["## Every method on every data set", in_markdown(comparison_part())]
     sections += ["## Does the hierarchy help?", in_markdown(verdicts.part())]
     return "\n\n".join([*sections, "## Decisions", in_markdown(probability_page.heuristics())])
+
+
+def stopped() -> list[str]:
+    """Return the sentence on cells that were stopped, which count nowhere above it."""
+    limits = [cell["limit_s"] for cell in cells.read(comparison.NAME).values() if cell["status"] == cells.STOPPED]
+    if not limits:
+        return []
+    return [
+        f"Not counted: {len(limits)} pairs of a method and a data set that took longer than {min(limits)} CPU seconds, "
+        "choosing parameters included."
+    ]
 
 
 def comparison_part() -> Part:

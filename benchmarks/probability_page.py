@@ -149,8 +149,8 @@ def sets() -> list[str]:
         for one in row["sets"]
     ]  # fmt: skip
     text = (
-        "Coverage over 20 random halves, with the standard error of its mean, and the classes in or below a "
-        "set. Sets of enron are whole sets of labels, and their size is in nodes. MAPIE's sets are those of the flat "
+        "Coverage over 100 random halves (MAPIE: 20), with the standard error of its mean, and the classes in or below "
+        "a set. Sets of enron are whole sets of labels, and their size is in nodes. MAPIE's sets are those of the flat "
         "classifier on the same rows."
     )
     return ["### Coverage of sets", text, table(["set", "kind", "alpha", "coverage", "classes in a set"], rows)]
