@@ -15,9 +15,8 @@ import numpy as np
 
 from benchmarks.capacity import LWIKI, WIDTH
 from benchmarks.harness import RESULTS
-from benchmarks.probability_page import BEGIN, END, GUIDES, filled, table
+from benchmarks.probability_page import BEGIN, END, GUIDES, filled, table, write_guides
 from benchmarks.rounds_simulated import CALL, FIXED, LINK
-from cladist.files import open_for_writing
 
 __all__ = ["BEGIN", "END", "GUIDES", "contents", "filled"]
 CORES = 8  # of a machine, each of them one worker
@@ -280,12 +279,5 @@ def contents() -> dict[str, str]:
     return {name: make() for name, (result, make) in made.items() if read(result)["rows"]}
 
 
-def main() -> None:
-    for name, content in contents().items():
-        text = filled((GUIDES / name).read_text(encoding="utf-8"), content)
-        with open_for_writing(GUIDES / name) as file:
-            file.write(text.encode())
-
-
 if __name__ == "__main__":
-    main()
+    write_guides(contents())

@@ -191,12 +191,13 @@ def contents() -> dict[str, str]:
     }
 
 
-def main() -> None:
-    for name, content in contents().items():
+def write_guides(contents: dict[str, str]) -> None:
+    """Write what each guide has between its markers."""
+    for name, content in contents.items():
         text = filled((GUIDES / name).read_text(encoding="utf-8"), content)
         with open_for_writing(GUIDES / name) as file:
             file.write(text.encode())
 
 
 if __name__ == "__main__":
-    main()
+    write_guides(contents())

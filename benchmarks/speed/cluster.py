@@ -9,7 +9,8 @@ overhead   wall seconds of Ray on one machine over those of as many threads; byt
            that the stored vectors of all visited blocks would take, and those of the nodes that workers share
 bytes      the bytes alone, in this process: workers are objects, and everything passes through the same payloads
 kills      a node of three is killed at a random moment of a run: whether the model is the same bit for bit
-driver     the driver is killed by SIGKILL at a random moment, and the same fit goes on from its checkpoint, likewise
+driver     the driver is killed by SIGKILL at a random moment, and the same fit goes on from its checkpoint: the
+           same question
 simulate   with about 8,500 leaves and rounds of 8 to 512 blocks: sweeps and bytes as they were, and the critical path,
            were every worker a machine of its own; see `benchmarks.rounds_simulated`
 """
